@@ -1,0 +1,12 @@
+//! The core: what a batch is, what has happened to it, and what to do next.
+//!
+//! Everything here is pure and synchronous. [`core::Core::step`] takes an input, the time and a view of the tools, and gives back
+//! facts (log [`event::Entry`]s and [`key::KeyRecord`]s, to be stored) and wishes ([`core::Effect`]s, to be carried
+//! out once the facts are durable). It waits for nothing, reads no clock and rolls no dice, so that the same fold runs
+//! live, at recovery and in a simulation.
+
+pub mod event;
+pub mod key;
+pub mod outcome;
+pub mod spec;
+pub mod tools;

@@ -1,0 +1,13 @@
+//! Toolbatch runs a prepared list of tool calls as one durable step.
+pub mod batch;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod dispatch;
+pub mod engine;
+pub mod json;
+#[allow(clippy::all, clippy::pedantic, missing_docs, unreachable_pub, reason = "generated code")]
+pub mod proto;
+pub mod service;
+pub mod store;
+pub mod telemetry;

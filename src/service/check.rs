@@ -1,0 +1,1 @@
+//! R1: a request is checked whole, before anything runs.
