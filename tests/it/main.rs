@@ -1,1 +1,4 @@
-fn main() {}
+//! Tests over real connections.
+
+mod backend;
+mod dispatch;
