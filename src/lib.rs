@@ -8,6 +8,7 @@ pub mod engine;
 pub mod json;
 #[allow(clippy::all, clippy::pedantic, missing_docs, unreachable_pub, reason = "generated code")]
 pub mod proto;
+pub mod server;
 pub mod service;
 pub mod store;
 pub mod telemetry;

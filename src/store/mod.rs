@@ -6,7 +6,9 @@ mod bounds;
 #[cfg(test)]
 mod contract;
 pub mod embedded;
+pub mod layout;
 pub mod memory;
+pub mod records;
 
 use std::ops::Range;
 
