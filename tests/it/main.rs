@@ -1,4 +1,6 @@
 //! Tests over real connections.
 
 mod backend;
+mod batches;
 mod dispatch;
+mod rig;
