@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
 use super::{
-    core::{BatchNo, Begin, Context, Core, Effect, Output},
+    core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output},
     event::{CallError, Event, Reason, StopReason},
     keys::Claim,
     live::{Live, Plan, Turn},
@@ -60,9 +60,9 @@ impl Core {
                 live.resumed[index as usize] = true;
             }
             match policy {
-                InDoubtPolicy::Rerun => self.proceed(batch, index, Plan::Send { in_doubt: true }, cx, out),
-                InDoubtPolicy::Lookup => self.ask_again(batch, index, None, out),
-                InDoubtPolicy::Fail => self.finish(batch, index, Close::failed(in_doubt_error()), cx, out),
+                InDoubtPolicy::Rerun => self.proceed(CallRef { batch, index }, Plan::Send { in_doubt: true }, cx, out),
+                InDoubtPolicy::Lookup => self.ask_again(CallRef { batch, index }, None, out),
+                InDoubtPolicy::Fail => self.finish(CallRef { batch, index }, Close::failed(in_doubt_error()), cx, out),
             }
         }
         self.dirty.push_back(batch);
@@ -109,7 +109,7 @@ impl Core {
                 if live.slots_taken() >= width {
                     return;
                 }
-                self.begin(batch, index, cx, out);
+                self.begin(CallRef { batch, index }, cx, out);
             }
             let Some(live) = self.batches.get(&batch) else { return };
             if live.stop_reason().is_some() {
@@ -137,11 +137,11 @@ impl Core {
                 Turn::Resolving { .. } if live.running(index).is_none() => {
                     *live.turn(index) = Turn::Idle;
                     self.resolving.remove(&(batch, index));
-                    self.release_key(batch, index);
+                    self.release_key(CallRef { batch, index });
                 }
                 Turn::Backoff { .. } => {
                     if let Some(error) = backoff_error(live, index) {
-                        self.finish(batch, index, Close::failed(error), cx, out);
+                        self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                     }
                 }
                 Turn::Idle | Turn::Resolving { .. } | Turn::Asking { .. } | Turn::Sent => {}
@@ -179,11 +179,11 @@ impl Core {
             match live.turn(index).clone() {
                 Turn::Backoff { due: current } if current == due => {
                     let in_doubt = live.running(index).is_some_and(|running| running.in_doubt);
-                    self.proceed(batch, index, Plan::Send { in_doubt }, cx, out);
+                    self.proceed(CallRef { batch, index }, Plan::Send { in_doubt }, cx, out);
                 }
                 Turn::Resolving { until, mut error, then } if until == due => {
                     error.outcome_unknown = then.may_have_landed();
-                    self.finish(batch, index, Close::failed(error), cx, out);
+                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                 }
                 Turn::Idle
                 | Turn::KeyWait
@@ -200,7 +200,7 @@ impl Core {
         for (batch, index) in std::mem::take(&mut self.resolving) {
             let Some(live) = self.batches.get_mut(&batch) else { continue };
             if let Turn::Resolving { then, .. } = live.turn(index).clone() {
-                self.proceed(batch, index, then, cx, out);
+                self.proceed(CallRef { batch, index }, then, cx, out);
                 self.dirty.push_back(batch);
             }
         }
@@ -221,7 +221,7 @@ impl Core {
                 let Some(live) = self.batches.get(&batch) else { break };
                 if matches!(live.turns[index as usize], Turn::Sent | Turn::Asking { .. }) {
                     out.effects.push(Effect::Abort { batch, index });
-                    self.finish(batch, index, Close::failed(aborted_error()), cx, out);
+                    self.finish(CallRef { batch, index }, Close::failed(aborted_error()), cx, out);
                 }
             }
         }
@@ -229,7 +229,8 @@ impl Core {
     }
 
     /// Gives the call's key back and has the batches that waited for it looked over.
-    pub(super) fn release_key(&mut self, batch: BatchNo, index: u32) {
+    pub(super) fn release_key(&mut self, at: CallRef) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         if let Some(key) = &live.call(index).key {
             self.dirty.extend(self.keys.release(live.task, key, batch, index));

@@ -45,7 +45,7 @@ const GROUP_BYTES: usize = 1 << 20;
 /// How long a full store is left alone before the commit is tried again.
 pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 /// A timer far enough away to mean none.
-const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
+const NEVER: Duration = Duration::from_hours(365 * 24);
 
 /// A batch that runs, as the engine sees it.
 pub(super) struct LiveBatch {
@@ -85,7 +85,7 @@ pub(super) struct Loop {
 
 impl Loop {
     /// Reads what an earlier run left unfinished and takes it up again.
-    pub(super) fn open(
+    pub(super) async fn open(
         reader: Arc<Reader>,
         full: Arc<AtomicBool>,
         clock: Clock,
@@ -115,7 +115,11 @@ impl Loop {
         };
         for at in this.open_batches()? {
             this.take_up(at)?;
+            if this.group.bytes >= GROUP_BYTES {
+                this.commit().await?;
+            }
         }
+        this.commit().await?;
         Ok(this)
     }
 
@@ -152,17 +156,20 @@ impl Loop {
 
     /// Runs until the server has stopped, or the store fails.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), store::Error> {
+        let outcome = self.turn_until_stopped(&mut commands).await;
+        self.attempts.shutdown().await;
+        self.backends.shutdown().await;
+        outcome
+    }
+
+    async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
         let mut tools = self.backends.changes();
-        let outcome = loop {
-            if let Err(error) = self.commit().await {
-                break Err(error);
-            }
+        loop {
+            self.commit().await?;
             if self.has_stopped() {
-                break Ok(());
+                return Ok(());
             }
-            if let Err(error) = self.take_one(&mut commands, &mut tools).await {
-                break Err(error);
-            }
+            self.take_one(commands, &mut tools).await?;
             // Whatever else is ready on this runtime goes into the same flush.
             tokio::task::yield_now().await;
             let mut inputs = 1;
@@ -176,10 +183,7 @@ impl Loop {
                 }
                 inputs += 1;
             }
-        };
-        self.attempts.shutdown().await;
-        self.backends.shutdown().await;
-        outcome
+        }
     }
 
     /// Waits for something to happen, and takes it in.
