@@ -193,7 +193,7 @@ impl Core {
             Input::Start(begin) => self.start(begin, cx, out),
             Input::Resume { begin, state, stop } => self.resume(begin, state, stop, cx, out),
             Input::Outcome { batch, index, attempt, outcome } => {
-                self.outcome(CallRef { batch, index }, attempt, outcome, cx, out)
+                self.outcome(CallRef { batch, index }, attempt, outcome, cx, out);
             }
             Input::Fate { batch, index, attempt, fate } => self.fate(CallRef { batch, index }, attempt, fate, cx, out),
             Input::Tick => self.tick(cx, out),

@@ -3,5 +3,7 @@
 mod backend;
 mod batches;
 mod dispatch;
+mod keys;
+mod order;
 mod rig;
 mod tidy;
