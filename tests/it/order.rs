@@ -4,7 +4,10 @@ use toolbatch::proto::{
     BatchMode, BatchOptions, BatchStatus, CallErrorReason, RetryPolicy, StopReason, ToolCall, batch_event::Event,
 };
 
-use crate::rig::{Rig, batch, batch_with, call, keyed, parallel};
+use crate::{
+    backend::Entry,
+    rig::{Rig, batch, batch_with, call, keyed, parallel},
+};
 
 fn effect(id: &str) -> ToolCall {
     call("effect", &format!(r#"{{"id":"{id}"}}"#))
@@ -111,11 +114,13 @@ async fn a_call_that_waits_for_its_lane_holds_no_slot() {
     let options = BatchOptions { serialize_on: "/order/contract".into(), ..parallel(2) };
     let events = rig.open(batch_with(calls, options)).await.expect("taken in");
     // B runs although A's first call is held and two more of A stand before it.
-    rig.backend.journal().wait_for(|entries| entries.iter().any(|entry| entry.id == "B" && entry.answered)).await;
-    assert_eq!(rig.backend.journal().ids(), ["A", "B"]);
+    let both = |entries: &[Entry]| entries.len() == 2 && entries.iter().any(|entry| entry.id == "B" && entry.answered);
+    rig.backend.journal().wait_for(both).await;
     gate.release();
     events.rest().await.expect("it ends");
-    assert_eq!(rig.backend.journal().ids(), ["A", "B", "A", "A"]);
+    let indexes: Vec<u32> =
+        rig.backend.journal().entries().iter().filter(|entry| entry.id == "A").map(|entry| entry.index).collect();
+    assert_eq!(indexes, [0, 1, 2]);
 }
 
 #[tokio::test]
