@@ -116,20 +116,20 @@ fn r6_a_result_may_repeat_members_nest_without_end_and_hold_lone_surrogates() {
 fn c20_the_same_member_twice_is_refused_by_name_and_place() {
     assert_eq!(
         args_fault(r#"{"doc":"A","doc":"B","n":1,"ms":300}"#),
-        "member \"doc\" stands twice in one object, at line 1, column 12"
+        "member \"doc\" stands twice in one object, at line 1, column 12; expected each name once"
     );
     assert_eq!(
         args_fault(r#"{"doc":"A","\u0064oc":"B"}"#),
-        "member \"doc\" stands twice in one object, at line 1, column 12",
+        "member \"doc\" stands twice in one object, at line 1, column 12; expected each name once",
         "names are compared unescaped"
     );
     assert_eq!(
         args_fault("{\"x\":[{\n\"\":1, \"\":2}]}"),
-        "member \"\" stands twice in one object, at line 2, column 7"
+        "member \"\" stands twice in one object, at line 2, column 7; expected each name once"
     );
     assert_eq!(
         args_fault(r#"{"b":1,"a":1,"a":2,"b":3,"a":4}"#),
-        "member \"a\" stands twice in one object, at line 1, column 14",
+        "member \"a\" stands twice in one object, at line 1, column 14; expected each name once",
         "the first repetition is the one named"
     );
     for text in [r#"{"a":{"a":1},"b":{"a":1}}"#, r#"{"a":1,"A":2,"a ":3}"#, r#"{"x":[{"a":1},{"a":1}],"a":1}"#] {
