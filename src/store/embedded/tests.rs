@@ -25,6 +25,7 @@ fn small() -> Options {
         lock_wait: Duration::ZERO,
         blob_file: 1 << 20,
         sled_cache: 1 << 20,
+        reserve: 0,
         ..Options::default()
     }
 }
@@ -491,6 +492,32 @@ fn commits_go_on_without_checkpoints_until_the_journal_is_full() {
     assert_eq!(content(&store), model);
     assert!(store.close().is_err());
     assert!(all_or_damage(dir.path(), &model));
+}
+
+#[test]
+fn a_disk_without_room_for_checkpoints_costs_no_read_and_no_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    let without_room = Options { reserve: u64::MAX, ..small() };
+    let store = Embedded::open_with(dir.path(), &without_room).unwrap();
+    fill(&store, &mut model, 0..25);
+    let value = Bytes::from(vec![0; 1_000]);
+    let refused = (0..60).find_map(|round| {
+        let key = Bytes::from(format!("more{round}"));
+        let ops = vec![(key.clone(), Some(value.clone()))];
+        let outcome = store.commit(Commit { expect: Vec::new(), ops });
+        if outcome.is_ok() {
+            model.insert(key, value.clone());
+        }
+        outcome.err()
+    });
+    assert!(matches!(&refused, Some(Error::Full(text)) if text.contains("free bytes for a checkpoint")), "{refused:?}");
+    assert_eq!((content(&store), store.stats().checkpointed_lsn), (model.clone(), 0));
+    assert!(matches!(store.close(), Err(Error::Full(_))));
+    let store = Embedded::open_with(dir.path(), &small()).unwrap();
+    fill(&store, &mut model, 25..60);
+    assert_eq!(content(&store), model);
+    store.close().unwrap();
 }
 
 #[test]
