@@ -7,7 +7,14 @@ pub mod config;
 pub mod dispatch;
 pub mod engine;
 pub mod json;
-#[allow(clippy::all, clippy::pedantic, missing_docs, unreachable_pub, reason = "generated code")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    missing_docs,
+    unreachable_pub,
+    reason = "generated code"
+)]
 pub mod proto;
 pub mod service;
 pub mod store;

@@ -1,6 +1,50 @@
 //! The server's configuration: a checked value, made from a TOML file or from the defaults.
+//!
+//! A file is read whole and all its faults are reported at once ([`Error::Invalid`]); nothing of a faulty file takes effect.
+//! Relative paths, in the file and on the command line alike, are relative to the working directory of the process.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+mod error;
+mod read;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use error::{Error, Fault};
+
+/// A commented file with every field, its bounds and its default; it parses to [`Config::default`].
+pub const SAMPLE: &str = include_str!("sample.toml");
+
+/// The most bytes of a file that are read: a hundred times what a large installation writes, and small enough that a wrong
+/// path (a log, a device) is refused instead of filling the memory.
+pub const MAX_FILE: u64 = 1 << 20;
+
+/// The longest `shutdown_grace`. Supervisors kill what takes longer, which costs the running calls their outcome.
+pub const MAX_SHUTDOWN_GRACE: Duration = Duration::from_mins(10);
+
+/// The longest `call_timeout`, as for the `call_timeout` of a batch (R1).
+pub const MAX_CALL_TIMEOUT: Duration = Duration::from_hours(24);
+
+/// What no batch may call unless the file says otherwise (R3): tools that pause or end an agent, and those of the agent loop.
+pub const NOT_BATCHABLE: [&str; 9] = [
+    "await_*",
+    "ask_user",
+    "task_complete",
+    "delegate_tasks",
+    "web_automation",
+    "run_code",
+    "continue",
+    "task_metadata",
+    "milestone_*",
+];
 
 /// Everything that `toolbatch serve` can be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,15 +53,16 @@ pub struct Config {
     pub listen: Listen,
     /// The folder of the embedded store.
     pub data_dir: PathBuf,
-    /// How long running calls may finish after SIGTERM.
+    /// How long running calls may finish after SIGTERM; 0 to [`MAX_SHUTDOWN_GRACE`].
     pub shutdown_grace: Duration,
-    /// Bound on one attempt of one call, where neither the batch nor the tool sets one.
+    /// Bound on one attempt of one call, where neither the batch nor the tool sets one; above 0, to [`MAX_CALL_TIMEOUT`].
     pub call_timeout: Duration,
     /// Listen beyond loopback and Unix sockets although nobody is asked for a token.
     pub insecure: bool,
-    /// Tools that no batch may call: names, or prefixes that end in `*`.
+    /// Tools that no batch may call: names, or prefixes that end in `*`. `execute_tool_batch`, `batch_tool` and tools that
+    /// declare `pauses` are refused whatever stands here.
     pub not_batchable: Vec<String>,
-    /// The tool backends.
+    /// The tool backends; no two of one name.
     pub backends: Vec<Backend>,
 }
 
@@ -33,8 +78,75 @@ pub enum Listen {
 /// A tool backend of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
-    /// Lower-case letters, digits and hyphens.
+    /// 1 to 63 lower-case letters, digits and hyphens.
     pub name: String,
-    /// Its replicas: `http://127.0.0.1:7001`, `unix:/run/tools.sock`.
+    /// Its 1 to 16 replicas: `http://127.0.0.1:7001`, `unix:/run/tools.sock`.
     pub addresses: Vec<String>,
+}
+
+impl Default for Config {
+    /// What runs without a file: open mode on loopback port 50051, the store in `./data`, no backends.
+    fn default() -> Self {
+        Self {
+            listen: Listen::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 50_051)),
+            data_dir: PathBuf::from("data"),
+            shutdown_grace: Duration::from_secs(30),
+            call_timeout: Duration::from_mins(5),
+            insecure: false,
+            not_batchable: NOT_BATCHABLE.map(String::from).to_vec(),
+            backends: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads and checks a file; fields that it leaves out have their defaults.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let origin = path.display().to_string();
+        let text = read_file(path).map_err(|source| Error::Unreadable { origin: origin.clone(), source })?;
+        Self::parse(&text, &origin)
+    }
+
+    /// Checks a file's text. `origin` is what messages call it, usually its path.
+    ///
+    /// A text that is no TOML is answered with its syntax errors alone, since the fields after one may be misread; otherwise
+    /// with every wrong, unknown or missing field, in the order of the text.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, Error> {
+        read::config(text).map_err(|faults| Error::Invalid { origin: origin.to_owned(), faults })
+    }
+}
+
+impl Listen {
+    /// Only processes of this machine can connect.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.ip().is_loopback(),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        let message = format!("it is over {MAX_FILE} bytes, which no configuration needs; is the path right?");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        // The pieces before the byte: one for each line begun.
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+        io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8, which TOML has to be"))
+    })
 }

@@ -1,0 +1,384 @@
+use std::{fs, net::SocketAddr};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, Error> {
+    Config::parse(text, "toolbatch.toml")
+}
+
+/// The faults of a text, as a person sees them.
+fn faults(text: &str) -> Vec<String> {
+    let error = parse(text).expect_err("the text is faulty");
+    error.to_string().lines().map(String::from).collect()
+}
+
+fn tcp(text: &str) -> Listen {
+    Listen::Tcp(text.parse::<SocketAddr>().unwrap())
+}
+
+/// The sample with its backends section switched on.
+fn uncommented_sample() -> String {
+    let (fields, backends) = SAMPLE.split_once("#[[backends]]").expect("the sample has a backends section");
+    let switched_on = backends.lines().map(|line| line.trim_start_matches('#')).collect::<Vec<_>>().join("\n");
+    format!("{fields}[[backends]]{switched_on}\n")
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(parse("").unwrap(), Config::default());
+    assert_eq!(Config::default().listen.to_string(), "127.0.0.1:50051");
+}
+
+#[test]
+fn the_sample_is_the_defaults() {
+    assert_eq!(parse(SAMPLE).unwrap(), Config::default());
+}
+
+#[test]
+fn the_sample_with_backends_parses() {
+    let config = parse(&uncommented_sample()).unwrap();
+    let backend = |name: &str, address: &str| Backend { name: name.into(), addresses: vec![address.into()] };
+    assert_eq!(
+        config.backends,
+        [backend("erp", "http://127.0.0.1:7001"), backend("files", "unix:/run/file-tools.sock")]
+    );
+    assert_eq!(Config { backends: vec![], ..config }, Config::default());
+}
+
+#[test]
+fn the_sample_shows_every_field() {
+    let sample = uncommented_sample();
+    for field in
+        ["listen", "data_dir", "shutdown_grace", "call_timeout", "insecure", "not_batchable", "name", "addresses"]
+    {
+        let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
+        assert!(shown, "the sample does not show {field}");
+    }
+}
+
+#[test]
+fn every_field_takes_effect() {
+    let config = parse(
+        r#"
+        listen = "unix:/run/toolbatch.sock"
+        data_dir = "/var/lib/toolbatch"
+        shutdown_grace = "0s"
+        call_timeout = "24h"
+        insecure = true
+        not_batchable = ["ask_*", "sleep"]
+        [[backends]]
+        name = "erp-2"
+        addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
+        "#,
+    )
+    .unwrap();
+    assert_eq!(
+        config,
+        Config {
+            listen: Listen::Unix("/run/toolbatch.sock".into()),
+            data_dir: "/var/lib/toolbatch".into(),
+            shutdown_grace: Duration::ZERO,
+            call_timeout: MAX_CALL_TIMEOUT,
+            insecure: true,
+            not_batchable: vec!["ask_*".into(), "sleep".into()],
+            backends: vec![Backend {
+                name: "erp-2".into(),
+                addresses: vec![
+                    "http://[::1]:7001".into(),
+                    "http://erp.internal:7001/".into(),
+                    "unix:///run/erp.sock".into()
+                ],
+            }],
+        }
+    );
+}
+
+#[test]
+fn all_faults_are_named_at_once_with_their_places() {
+    let found = faults(
+        r#"lisen = "127.0.0.1:1"
+shutdown_grace = "11m"
+call_timeout = 30
+insecure = "yes"
+zzz = 1
+
+[[backends]]
+name = "ERP"
+adresses = ["http://127.0.0.1:7001"]
+data_dir = "data"
+
+[[backends]]
+name = "crm"
+addresses = ["https://crm:443", 7]
+"#,
+    );
+    let expected = [
+        r#"1:1: unknown field "lisen"; did you mean "listen"?"#,
+        r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
+        r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
+        r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, call_timeout, insecure, not_batchable, backends"#,
+        r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
+        r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
+        r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
+        r#"10:1: unknown field "data_dir" in backends[0]; it is a field of the top level: move it above the first [[backends]]"#,
+        r#"14:14: backends[1].addresses[0]: "https://crm:443": TLS towards backends is not supported by this version; use "http://HOST:PORT" within a network that you trust, or "unix:/PATH" to a proxy on this machine that speaks TLS"#,
+        r"14:33: backends[1].addresses[1]: got the integer 7; expected each entry as a string",
+    ];
+    assert_eq!(found, expected.map(|line| format!("toolbatch.toml:{line}")));
+}
+
+#[test]
+fn syntax_errors_have_their_places_and_come_alone() {
+    let found = faults("listen = \"127.0.0.1:1\"\ninsecure = yes\nnope = 1\ninsecure = = 3\n");
+    assert!(found.len() >= 2, "{found:?}");
+    assert!(found[0].starts_with("toolbatch.toml:2:12: this is not TOML: "), "{found:?}");
+    assert!(found.iter().any(|line| line.starts_with("toolbatch.toml:4:")), "{found:?}");
+    assert!(!found.iter().any(|line| line.contains("nope")), "{found:?}");
+}
+
+#[test]
+fn a_field_given_twice_is_a_fault_at_its_second_place() {
+    let found = faults("insecure = true\ninsecure = true\n");
+    assert_eq!(found, ["toolbatch.toml:2:1: this is not TOML: duplicate key"]);
+}
+
+#[test]
+fn columns_count_characters() {
+    assert_eq!(faults("x = \"äöü\"").len(), 1);
+    let found = faults("backends = [ { name = \"äöü\", addresses = [] } ]");
+    assert!(found[0].starts_with("toolbatch.toml:1:23: backends[0].name: "), "{found:?}");
+    assert!(
+        found[1].starts_with("toolbatch.toml:1:42: backends[0].addresses: 0 addresses; expected 1 to 16"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn backends_share_no_name() {
+    let backend = |port: u16| format!("[[backends]]\nname = \"erp\"\naddresses = [\"http://127.0.0.1:{port}\"]\n");
+    let found = faults(&(backend(1) + &backend(2)));
+    assert_eq!(
+        found,
+        [r#"toolbatch.toml:5:8: backends[1].name: "erp" is the name of backends[0] too; give each its own"#]
+    );
+}
+
+#[test]
+fn a_backend_has_up_to_sixteen_addresses_each_named_once() {
+    let backend = |ports: &[u16]| {
+        let addresses: Vec<_> = ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect();
+        format!("[[backends]]\nname = \"erp\"\naddresses = {addresses:?}\n")
+    };
+    let sixteen: Vec<u16> = (1..=16).collect();
+    assert_eq!(parse(&backend(&sixteen)).unwrap().backends[0].addresses.len(), 16);
+    let seventeen: Vec<u16> = (1..=17).collect();
+    assert!(faults(&backend(&seventeen))[0].contains("17 addresses; expected 1 to 16"));
+    assert!(faults(&backend(&[1, 2, 1]))[0].contains("addresses[2]: this address stands here twice"));
+}
+
+#[test]
+fn backends_are_tables() {
+    assert!(
+        faults("backends = 3")[0].contains("backends: got the integer 3; expected tables, each headed [[backends]]")
+    );
+    assert!(faults("[backends]\nname = \"erp\"\n")[0].contains("backends: got a table"));
+    assert!(faults("backends = [\"erp\"]")[0].contains("backends[0]: got the string \"erp\"; expected a table"));
+}
+
+#[test]
+fn open_mode_stays_on_this_machine_unless_told_otherwise() {
+    for local in ["127.0.0.1:0", "127.9.9.9:1", "[::1]:50051", "localhost:1", "unix:toolbatch.sock"] {
+        assert!(parse(&format!("listen = \"{local}\"")).unwrap().listen.is_local(), "{local}");
+    }
+    for reachable in ["0.0.0.0:50051", "10.0.0.7:1", "[::]:1"] {
+        let found = faults(&format!("listen = \"{reachable}\""));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("or set insecure = true"), "{found:?}");
+        assert!(faults(&format!("listen = \"{reachable}\"\ninsecure = false"))[0].contains("insecure = true"));
+        let config = parse(&format!("listen = \"{reachable}\"\ninsecure = true")).unwrap();
+        assert_eq!(config.listen, tcp(reachable));
+    }
+    assert_eq!(faults("listen = \"0.0.0.0:1\"\ninsecure = \"true\"").len(), 1, "the type is the only fault");
+}
+
+#[test]
+fn addresses_to_listen_on() {
+    assert_eq!(value::listen("localhost:7").unwrap(), tcp("127.0.0.1:7"));
+    assert_eq!(value::listen("unix:///run/x.sock").unwrap(), Listen::Unix("/run/x.sock".into()));
+    let too_long = format!("unix:/{}", "x".repeat(107));
+    for wrong in ["", "50051", ":50051", "127.0.0.1", "localhost", "localhost:+1", "localhost:65536", "example.com:1"] {
+        assert!(value::listen(wrong).unwrap_err().contains("is no address to listen on"), "{wrong}");
+    }
+    for wrong in ["unix:", "unix://", "unix://run/x", "unix:a\0b", &too_long] {
+        assert!(value::listen(wrong).unwrap_err().contains("is no socket path"), "{wrong}");
+    }
+    assert!(value::listen(&too_long[..too_long.len() - 1]).is_ok());
+}
+
+#[test]
+fn addresses_of_backends() {
+    for right in ["http://127.0.0.1:7001", "http://localhost:1", "http://[::1]:65535", "unix:/run/tools.sock"] {
+        assert_eq!(value::backend_address(right), Ok(()), "{right}");
+    }
+    for (wrong, says) in [
+        ("", "is no backend address"),
+        ("127.0.0.1:7001", "is no backend address"),
+        ("ftp://erp:7001", "is no backend address"),
+        ("http://", "is no backend address"),
+        ("http://erp", "needs a host and a port"),
+        ("http://erp:0", "needs a host and a port"),
+        ("http://erp:65536", "needs a host and a port"),
+        ("http://:7001", "needs a host and a port"),
+        ("http://erp:7001/tools", "has a path"),
+        ("http://erp:7001?x=1", "has a path"),
+        ("HTTPS://erp:7001", "TLS towards backends is not supported by this version"),
+        ("unix:tools.sock", "relative path"),
+    ] {
+        let message = value::backend_address(wrong).expect_err(wrong);
+        assert!(message.contains(says), "{wrong}: {message}");
+    }
+}
+
+#[test]
+fn passwords_in_addresses_are_refused_and_not_repeated() {
+    for address in ["http://me:hunter2@erp:7001", "https://me:hunter2@erp:7001"] {
+        let message = value::backend_address(address).unwrap_err();
+        assert!(message.contains("no user name or password") && !message.contains("hunter2"), "{message}");
+    }
+}
+
+#[test]
+fn durations() {
+    for (text, milliseconds) in
+        [("0s", 0), ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000)]
+    {
+        let duration = Duration::from_millis(milliseconds);
+        assert_eq!(value::duration(text), Ok(duration));
+        assert_eq!(value::duration_text(duration), text);
+    }
+    for wrong in
+        ["", "30", "s", "-1s", "+1s", "1.5s", "1h30m", " 30s", "30 s", "30S", "99999999999999999999s", "213503982335d"]
+    {
+        assert!(value::duration(wrong).unwrap_err().contains("is not a duration"), "{wrong}");
+    }
+    assert_eq!(value::duration_text(Duration::from_millis(1_500)), "1500ms");
+}
+
+#[test]
+fn durations_are_bounded() {
+    for right in ["shutdown_grace = \"10m\"", "call_timeout = \"1ms\"", "call_timeout = \"1440m\""] {
+        assert!(parse(right).is_ok(), "{right}");
+    }
+    assert!(faults("shutdown_grace = \"601s\"")[0].contains("601s is out of bounds; expected 0s to 10m"));
+    assert!(faults("call_timeout = \"0s\"")[0].contains("0s is out of bounds; expected 1ms to 1d"));
+    assert!(faults("call_timeout = \"86401s\"")[0].contains("86401s is out of bounds; expected 1ms to 1d"));
+}
+
+#[test]
+fn tools_that_no_batch_may_call() {
+    for right in ["run_code", "await_*", "Über*"] {
+        assert_eq!(value::tool_pattern(right), Ok(()), "{right}");
+    }
+    let too_long = "x".repeat(257);
+    for wrong in ["", "*", "a*b", "a**", "a\nb", &too_long] {
+        assert!(value::tool_pattern(wrong).is_err(), "{wrong:?}");
+    }
+    assert_eq!(parse("not_batchable = []").unwrap().not_batchable, Vec::<String>::new());
+}
+
+#[test]
+fn folders() {
+    assert!(faults("data_dir = \"\"")[0].contains("data_dir: \"\" is no path"));
+    assert!(
+        faults("data_dir = 1979-05-27")[0].contains("data_dir: got the date 1979-05-27; expected a path as a string")
+    );
+}
+
+#[test]
+fn files_are_read_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("toolbatch.toml");
+    let missing = Config::load(&path).unwrap_err().to_string();
+    assert!(missing.starts_with(&format!("{}: No such file", path.display())), "{missing}");
+
+    fs::write(&path, "listen = \"127.0.0.1:0\"\n").unwrap();
+    assert_eq!(Config::load(&path).unwrap().listen, tcp("127.0.0.1:0"));
+
+    fs::write(&path, "insecure = 1\n").unwrap();
+    let wrong = Config::load(&path).unwrap_err().to_string();
+    assert!(wrong.starts_with(&format!("{}:1:12: insecure: got the integer 1", path.display())), "{wrong}");
+
+    fs::write(&path, b"\n\ndata_dir = \"\xff\"\n").unwrap();
+    assert!(Config::load(&path).unwrap_err().to_string().contains("line 3 is not UTF-8"));
+
+    fs::write(&path, vec![b'\n'; usize::try_from(MAX_FILE).unwrap() + 1]).unwrap();
+    assert!(Config::load(&path).unwrap_err().to_string().contains("it is over 1048576 bytes"));
+}
+
+/// Pieces that make texts which get past the parser more often than plain noise does.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "listen",
+            "data_dir",
+            "insecure",
+            "not_batchable",
+            "backends",
+            "name",
+            "addresses",
+            " = ",
+            "[[backends]]\n",
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            "\n",
+            "\"\"",
+            "\"30s\"",
+            "\"unix:/x\"",
+            "\"http://a:1\"",
+            "true",
+            "7",
+            "0.5",
+            "'''",
+            "\"",
+            "#",
+            ".",
+            "1979-05-27",
+            "\u{feff}",
+            "ä",
+        ])
+        .prop_map(String::from),
+        ".{0,4}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a file holds, the answer is a configuration or faults at places within the text.
+    #[test]
+    fn any_text_is_answered(pieces in prop::collection::vec(piece(), 0..24)) {
+        let text = pieces.concat();
+        let lines = text.split('\n').count();
+        match parse(&text) {
+            Ok(config) => prop_assert!(config.insecure || config.listen.is_local()),
+            Err(Error::Invalid { faults, .. }) => {
+                prop_assert!(!faults.is_empty() && faults.is_sorted());
+                prop_assert!(faults.iter().all(|fault| (1..=lines).contains(&fault.line) && fault.column >= 1));
+                prop_assert!(faults.iter().all(|fault| !fault.message.contains('\n')));
+            }
+            Err(Error::Unreadable { .. }) => prop_assert!(false, "no file was read"),
+        }
+    }
+
+    #[test]
+    fn any_duration_written_is_read_back(milliseconds in any::<u32>()) {
+        let duration = Duration::from_millis(milliseconds.into());
+        prop_assert_eq!(value::duration(&value::duration_text(duration)), Ok(duration));
+    }
+}
