@@ -90,7 +90,7 @@ fn whole_numbers_may_be_written_as_any_number() {
 }
 
 #[test]
-fn each_wrong_type_is_named_with_what_came() {
+fn each_wrong_type_of_a_call_is_named_with_what_came() {
     let cases = [
         (r"[]", r#"the batch: expected an object with "calls", found an array"#),
         (
@@ -116,6 +116,23 @@ fn each_wrong_type_is_named_with_what_came() {
         (r#"{"calls":[{"tool":"t","args":null}]}"#, "calls[0].args: expected an object, found null"),
         (r#"{"calls":[{"tool":"t","args":[1]}]}"#, "calls[0].args: expected an object, found an array"),
         (r#"{"calls":[{"tool":"t","args":5}]}"#, "calls[0].args: expected an object, found the number 5"),
+        (
+            r#"{"calls":[{"tool":"\ud800"}]}"#,
+            r#"calls[0].tool: the string "\ud800" holds a lone surrogate (\ud800 to \udfff)"#,
+        ),
+        (
+            r#"{"calls":[{"tool":"t","\ud800":1}]}"#,
+            r"calls[0]: a member's name holds a lone surrogate (\ud800 to \udfff)",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(message(text), expected, "for {text}");
+    }
+}
+
+#[test]
+fn each_wrong_type_of_an_option_is_named_with_what_came() {
+    let cases = [
         (
             r#"{"calls":[],"mode":"paralel"}"#,
             r#"mode: expected "sequential" or "parallel", found the string "paralel"; did you mean "parallel"?"#,
@@ -167,14 +184,6 @@ fn each_wrong_type_is_named_with_what_came() {
         (
             r#"{"calls":[],"in_doubt":"retry"}"#,
             r#"in_doubt: expected "rerun" or "lookup" or "fail", found the string "retry""#,
-        ),
-        (
-            r#"{"calls":[{"tool":"\ud800"}]}"#,
-            r#"calls[0].tool: the string "\ud800" holds a lone surrogate (\ud800 to \udfff)"#,
-        ),
-        (
-            r#"{"calls":[{"tool":"t","\ud800":1}]}"#,
-            r"calls[0]: a member's name holds a lone surrogate (\ud800 to \udfff)",
         ),
     ];
     for (text, expected) in cases {
