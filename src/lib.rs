@@ -16,6 +16,7 @@ pub mod json;
     reason = "generated code"
 )]
 pub mod proto;
+pub mod server;
 pub mod service;
 pub mod store;
 pub mod telemetry;
