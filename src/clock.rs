@@ -2,16 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+pub use crate::batch::event::Now;
 use crate::batch::event::Timestamp;
-
-/// A moment by both clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Now {
-    /// For records and people. It may jump.
-    pub wall: Timestamp,
-    /// For timers: time since the clock was made. It never jumps.
-    pub mono: Duration,
-}
 
 /// Reads the machine's clocks.
 #[derive(Clone, Copy, Debug)]

@@ -1,43 +1,225 @@
-//! REPLACED BY THE MERGE: only the signatures that the commands are written against. Take the other branch's file.
+//! The server as a whole: the store, the engine on it, the gRPC edge in front, and their end.
 
-use crate::{config::Config, store};
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-/// A running server.
-#[derive(Debug)]
-pub struct Server {
-    endpoint: String,
-}
+use tokio::{net::UnixListener, sync::oneshot, task::JoinSet, time::timeout};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::{
+    server::NamedService,
+    transport::{
+        Server as Transport,
+        server::{Router, TcpIncoming},
+    },
+};
+use tonic_health::server::HealthReporter;
+use tower::layer::util::{Identity, Stack};
 
-/// Why a server did not start.
+use crate::{
+    clock::Clock,
+    config::{Config, Listen},
+    dispatch::Backends,
+    engine::{self, Engine, Running},
+    proto::{
+        self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
+        tool_service_server::ToolServiceServer,
+    },
+    service::{self, SizeLayer},
+    store::{self, Embedded, Store},
+};
+
+/// How long the start waits for backends to be listed once. Those that take longer are listed as they come.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// What connections have to end after the last stream has. A client that holds one open is cut off then.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration asks for what cannot be, such as an address that is taken.
-    #[error("{0}")]
-    Config(String),
-    /// The store cannot be opened.
+    /// Nothing can listen there.
+    #[error("cannot listen on {at}: {cause}; choose another address with `listen`, or stop what holds it")]
+    Listen {
+        /// The address.
+        at: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The store is refused.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The engine cannot start.
+    #[error(transparent)]
+    Engine(engine::StartError),
+    /// The backends of the configuration do not go together.
+    #[error(transparent)]
+    Backends(#[from] crate::dispatch::Error),
+    /// A thread ended in a panic, which the log shows.
+    #[error("the start ended unexpectedly; the log says more")]
+    Panicked,
+}
+
+impl From<engine::StartError> for StartError {
+    fn from(error: engine::StartError) -> Self {
+        match error {
+            engine::StartError::Store(error) | engine::StartError::Engine(engine::Error::Store(error)) => {
+                Self::Store(error)
+            }
+            engine::StartError::Backends(error) => Self::Backends(error),
+            error @ (engine::StartError::Engine(_) | engine::StartError::Thread(_) | engine::StartError::Panicked) => {
+                Self::Engine(error)
+            }
+        }
+    }
+}
+
+/// A running server. Dropping it ends it as a crash would; [`Server::stop`] ends it well.
+pub struct Server {
+    endpoint: String,
+    socket: Option<PathBuf>,
+    engine: Engine,
+    running: Running,
+    health: HealthReporter,
+    shutdown_grace: Duration,
+    close: Option<oneshot::Sender<()>>,
+    transport: JoinSet<Result<(), tonic::transport::Error>>,
 }
 
 impl Server {
-    /// Starts a server.
-    #[allow(clippy::unused_async, reason = "the signature of the real one")]
+    /// Starts a server on the embedded store in `config.data_dir`.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        Err(StartError::Config(format!("the server is not part of this branch; it would listen on {}", config.listen)))
+        let data_dir = config.data_dir.clone();
+        let opened = tokio::task::spawn_blocking(move || Embedded::open(&data_dir)).await;
+        let store = opened.map_err(|_| StartError::Panicked)??;
+        Self::start_on(Arc::new(store), config).await
     }
 
-    /// Where it listens.
+    /// Starts a server on a store.
+    pub async fn start_on(store: Arc<dyn Store>, config: Config) -> Result<Self, StartError> {
+        let clock = Clock::start();
+        let (configured, not_batchable) = (config.backends, config.not_batchable);
+        let backends = async move || {
+            let backends = Backends::new(&configured, &not_batchable)?;
+            backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
+            Ok(backends)
+        };
+        let (engine, running) = engine::start(store, clock, config.call_timeout, backends).await?;
+        let (health, router) = router(&engine, clock).await;
+        let (close, closed) = oneshot::channel();
+        let closed = async {
+            // Dropping the server closes it too.
+            let _ = closed.await;
+        };
+        let mut transport = JoinSet::new();
+        let (endpoint, socket) = match &config.listen {
+            Listen::Tcp(address) => {
+                let (incoming, address) = listen_tcp(*address)?;
+                transport.spawn(router.serve_with_incoming_shutdown(incoming, closed));
+                (format!("http://{address}"), None)
+            }
+            Listen::Unix(path) => {
+                let incoming = UnixListenerStream::new(listen_unix(path).await?);
+                transport.spawn(router.serve_with_incoming_shutdown(incoming, closed));
+                (format!("unix:{}", path.display()), Some(path.clone()))
+            }
+        };
+        tracing::info!(endpoint, "serving");
+        let shutdown_grace = config.shutdown_grace;
+        Ok(Self { endpoint, socket, engine, running, health, shutdown_grace, close: Some(close), transport })
+    }
+
+    /// Where clients connect to: `http://127.0.0.1:50051` or `unix:/run/toolbatch.sock`.
     #[must_use]
-    pub fn endpoint(&self) -> String {
-        self.endpoint.clone()
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
     }
 
-    /// Stops gracefully.
-    #[allow(clippy::unused_async, reason = "the signature of the real one")]
-    pub async fn stop(self) {}
-
-    /// Resolves when the store fails.
-    pub async fn stopped(&self) {
-        std::future::pending::<()>().await;
+    /// Resolves if the store fails while the server runs; never otherwise.
+    pub async fn failed(&mut self) -> store::Error {
+        match self.running.ended().await {
+            Err(error) => error,
+            Ok(()) => std::future::pending().await,
+        }
     }
+
+    /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
+    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended.
+    pub async fn stop(mut self) -> Result<(), store::Error> {
+        for name in service_names() {
+            self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
+        }
+        if let Some(close) = self.close.take() {
+            // A transport that is gone is closed.
+            let _ = close.send(());
+        }
+        self.engine.drain(self.shutdown_grace).await;
+        let ended = self.running.ended().await;
+        // Streams have their ends now; whoever holds a connection open beyond that is cut off.
+        let _ = timeout(CLOSING, self.transport.join_next()).await;
+        self.transport.shutdown().await;
+        self.running.join();
+        if let Some(socket) = &self.socket {
+            // A stale socket is replaced at the next start.
+            let _ = std::fs::remove_file(socket);
+        }
+        ended
+    }
+}
+
+type Layered = Router<Stack<SizeLayer, Identity>>;
+
+/// All services behind one listener.
+async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    for name in service_names() {
+        health.set_service_status(name, tonic_health::ServingStatus::Serving).await;
+    }
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let router = Transport::builder()
+        .layer(SizeLayer)
+        .add_service(health_service)
+        .add_service(service::batch_service(engine.clone(), clock))
+        .add_service(service::task_service(engine.clone()))
+        .add_service(service::tool_service(engine.clone()))
+        .add_optional_service(reflection().build_v1().ok())
+        .add_optional_service(reflection().build_v1alpha().ok());
+    (health, router)
+}
+
+/// The names that health is asked by: the server as a whole, and each service.
+fn service_names() -> [&'static str; 4] {
+    ["", name_of::<BatchServiceServer<()>>(), name_of::<TaskServiceServer<()>>(), name_of::<ToolServiceServer<()>>()]
+}
+
+fn name_of<S: NamedService>() -> &'static str {
+    S::NAME
+}
+
+fn listen_tcp(address: SocketAddr) -> Result<(TcpIncoming, SocketAddr), StartError> {
+    let refused = |cause| StartError::Listen { at: address.to_string(), cause };
+    let incoming = TcpIncoming::bind(address).map_err(refused)?.with_nodelay(Some(true));
+    let bound = incoming.local_addr().map_err(refused)?;
+    Ok((incoming, bound))
+}
+
+/// A socket file outlives the process that made it: one that nobody listens on is replaced.
+async fn listen_unix(path: &Path) -> Result<UnixListener, StartError> {
+    let refused = |cause| StartError::Listen { at: format!("unix:{}", path.display()), cause };
+    match tokio::net::UnixStream::connect(path).await {
+        Ok(_) => return Err(refused(io::ErrorKind::AddrInUse.into())),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path).map_err(refused)?;
+        }
+        // There is nothing to replace, or binding will say what is wrong.
+        Err(_) => {}
+    }
+    UnixListener::bind(path).map_err(refused)
 }

@@ -4,9 +4,20 @@ use std::{fmt, time::Duration};
 
 use uuid::Uuid;
 
+use super::summary::Counts;
+
 /// Nanoseconds since the Unix epoch, by the wall clock. For records and for people, never for timers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
+
+/// A moment by both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// For records and people. It may jump.
+    pub wall: Timestamp,
+    /// For timers: time since the process began. It never jumps.
+    pub mono: Duration,
+}
 
 /// The id of a call's step, a UUIDv7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +66,8 @@ pub enum Event {
     CallRetrying {
         /// Which call.
         index: u32,
+        /// Its step.
+        step_id: StepId,
         /// The attempt that failed.
         attempt: u32,
         /// How it failed.
@@ -73,6 +86,8 @@ pub enum Event {
     BatchFinished {
         /// How it went.
         status: BatchStatus,
+        /// In numbers; those still waiting were not run.
+        counts: Counts,
         /// Why calls were left out; set only where one was.
         stop_reason: Option<StopReason>,
     },

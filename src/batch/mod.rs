@@ -5,8 +5,18 @@
 //! out once the facts are durable). It waits for nothing, reads no clock and rolls no dice, so that the same fold runs
 //! live, at recovery and in a simulation.
 
+mod begin;
+pub mod core;
 pub mod event;
 pub mod key;
+mod keys;
+mod live;
 pub mod outcome;
+mod schedule;
+mod settle;
 pub mod spec;
+pub mod state;
+pub mod step;
+pub mod summary;
 pub mod tools;
+pub mod wait;

@@ -7,13 +7,13 @@ use super::event::Reason;
 /// The most bytes of a result that are kept in a record; larger ones are written ahead as a blob (STORE.md 5.4).
 pub const INLINE_BODY_MAX: usize = 3_584;
 
-/// Exactly one of these ends an attempt.
+/// Exactly one of these ends an attempt. `R` is where its result is: the dispatcher has the text, the core a [`Payload`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum Outcome<R = Payload> {
     /// The tool did it.
     Completed {
         /// What it answered.
-        result: Payload,
+        result: R,
         /// What it used.
         usage: Vec<UsageItem>,
     },
@@ -22,7 +22,7 @@ pub enum Outcome {
         /// Names the review.
         await_id: String,
         /// What it answered so far.
-        result: Payload,
+        result: R,
         /// What it used.
         usage: Vec<UsageItem>,
     },
@@ -55,9 +55,9 @@ pub enum Outcome {
 
 /// What a backend says became of an earlier attempt (`LookupCall`).
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
+pub enum Fate<R = Payload> {
     /// It took effect, with this outcome.
-    Landed(Outcome),
+    Landed(Outcome<R>),
     /// It never took effect and never will.
     NotLanded,
     /// The backend cannot tell, or could not be asked.

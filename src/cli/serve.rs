@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::Config,
     server::{Server, StartError},
-    telemetry,
+    store, telemetry,
 };
 
 /// Runs the server until it is told to stop or its store fails.
@@ -24,18 +24,13 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     telemetry::init(args.log_format, LevelFilter::INFO).map_err(|error| Failure::Refused(error.to_string()))?;
     // Signals are caught before there is anything to stop, so that none is lost.
     let mut signals = Signals::catch()?;
-    let server = Server::start(config).await.map_err(|error| not_started(&error))?;
-    tracing::info!(endpoint = server.endpoint(), "ready");
+    let mut server = Server::start(config).await.map_err(|error| not_started(&error))?;
     tokio::select! {
-        () = server.stopped() => {
-            return Err(Failure::StoreFailed(
-                "the store failed; the log says how. What was announced is safe: start again to go on".to_owned(),
-            ));
-        }
+        error = server.failed() => return Err(store_failed(&error)),
         name = signals.next() => tracing::info!(signal = name, "stopping; a second signal stops at once"),
     }
     tokio::select! {
-        () = server.stop() => Ok(Exit::Done),
+        stopped = server.stop() => stopped.map(|()| Exit::Done).map_err(|error| store_failed(&error)),
         name = signals.next() => {
             tracing::warn!(signal = name, "stopped at once; the next start goes on");
             process::exit(i32::from(Exit::Interrupted.code()))
@@ -46,9 +41,16 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
 /// The exit code of a server that did not start.
 pub(crate) fn not_started(error: &StartError) -> Failure {
     match error {
-        StartError::Config(_) => Failure::Refused(error.to_string()),
         StartError::Store(_) => Failure::StoreRefused(error.to_string()),
+        StartError::Listen { .. } | StartError::Backends(_) | StartError::Engine(_) | StartError::Panicked => {
+            Failure::Refused(error.to_string())
+        }
     }
+}
+
+/// What a failing store means to whoever runs the server.
+fn store_failed(error: &store::Error) -> Failure {
+    Failure::StoreFailed(format!("{error}; what was announced is safe: start again to go on"))
 }
 
 struct Signals {
@@ -73,12 +75,13 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store;
 
     #[test]
     fn a_start_that_fails_tells_configuration_from_store() {
         let code = |error| not_started(&error).exit().code();
-        assert_eq!(code(StartError::Config("127.0.0.1:50051 is in use".into())), 2);
+        let cause = io::ErrorKind::AddrInUse.into();
+        assert_eq!(code(StartError::Listen { at: "127.0.0.1:50051".into(), cause }), 2);
         assert_eq!(code(StartError::Store(store::Error::Damaged("data/journal".into()))), 4);
+        assert_eq!(store_failed(&store::Error::Failed("data/journal: EIO".into())).exit().code(), 5);
     }
 }

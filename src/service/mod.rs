@@ -1,2 +1,51 @@
-//! The gRPC edge: parse, call the engine's handle, map.
+//! The gRPC edge: parse, call the engine's handle, map. `status` alone makes a `tonic::Status`.
+
+mod batch;
 pub mod check;
+mod convert;
+mod page;
+mod size;
+mod status;
+mod stream;
+mod task;
+mod tool;
+
+use tonic::codec::CompressionEncoding;
+
+pub(crate) use self::size::SizeLayer;
+use self::{batch::Batches, task::Tasks, tool::Tools};
+use crate::{
+    clock::Clock,
+    engine::Engine,
+    proto::{
+        batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
+        tool_service_server::ToolServiceServer,
+    },
+};
+
+/// The tenant that everything belongs to in open mode (R12).
+const TENANT: &str = "default";
+/// The largest request (R1).
+const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
+
+/// `BatchService`. Requests may be compressed, as some clients do unasked; the bound holds after inflation.
+pub(crate) fn batch_service(
+    engine: Engine,
+    clock: Clock,
+) -> BatchServiceServer<impl crate::proto::batch_service_server::BatchService> {
+    BatchServiceServer::new(Batches { engine, clock })
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .accept_compressed(CompressionEncoding::Gzip)
+}
+
+/// `TaskService`.
+pub(crate) fn task_service(engine: Engine) -> TaskServiceServer<impl crate::proto::task_service_server::TaskService> {
+    TaskServiceServer::new(Tasks { engine }).accept_compressed(CompressionEncoding::Gzip)
+}
+
+/// `ToolService`.
+pub(crate) fn tool_service(engine: Engine) -> ToolServiceServer<impl crate::proto::tool_service_server::ToolService> {
+    ToolServiceServer::new(Tools { engine })
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .accept_compressed(CompressionEncoding::Gzip)
+}

@@ -2,17 +2,42 @@
 //!
 //! The store knows bytes. What the bytes mean stands in `layout` (keys) and `records` (values).
 
+mod bounds;
+#[cfg(test)]
+mod contract;
+pub mod embedded;
+pub mod layout;
+pub mod memory;
+pub mod records;
+
 use std::ops::Range;
 
 use bytes::Bytes;
 
+pub use self::{embedded::Embedded, memory::Memory};
 pub use crate::batch::outcome::BlobRef;
+
+/// The longest key. It keeps a leaf of sled, 17 records and more, below the 131,052 bytes from which leaves become files that nothing syncs.
+pub const MAX_KEY: usize = 1_024;
 
 /// The longest value a commit may hold. Larger things are blobs: sled moves large leaves to files that nothing syncs (STORE.md 1.1).
 pub const MAX_VALUE: usize = 4_096;
 
+/// The most bytes of keys and values in one commit, with [`OP_OVERHEAD`] for each record: what sled takes as one batch without
+/// holding up its readers for long (STORE.md 2), and a quarter of a journal file.
+pub const MAX_COMMIT_BYTES: usize = 4 << 20;
+
+/// The most records in one commit. Each may touch another task, whose count the store then writes too, in the same journal frame.
+pub const MAX_COMMIT_OPS: usize = 65_536;
+
+/// What each record of a commit costs besides its key and value.
+pub const OP_OVERHEAD: usize = 8;
+
+/// No key may begin with these bytes: the store keeps its own records there.
+pub const RESERVED_PREFIXES: [u8; 2] = *b"!G";
+
 /// Every way a store can fail. Each message names the folder or file, what is wrong, and what to do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No space, found before anything of the commit was written. The store stays usable: reads go on, and a later commit may pass.
     #[error("the store is full: {0}")]
@@ -35,6 +60,9 @@ pub enum Error {
     /// A condition of the commit does not hold; nothing was written.
     #[error("a condition of the commit does not hold at key {0:02x?}")]
     Conflict(Bytes),
+    /// The commit breaks a bound of the store: a mistake of the caller. Nothing was written and the store stays usable.
+    #[error("the store refuses the commit: {0}")]
+    Refused(String),
 }
 
 /// Records that are written together or not at all.

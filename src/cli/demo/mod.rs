@@ -38,7 +38,7 @@ const NEXT: &str = r#"Try it yourself, in three terminals:
     {"tool":"create_sales_order","key":"so-2","args":{"contract":"40040343","item":"valve V-20","quantity":3}}
   ]}' > orders.json
   toolbatch run orders.json --task T1
-  toolbatch run orders.json --task T1      once more: both are skipped
+  toolbatch run orders.json --task T1      # once more: both are skipped
   toolbatch batches T1"#;
 
 /// Runs the demo.
@@ -66,13 +66,14 @@ async fn stage(form: Form) -> Result<Exit, Failure> {
         ..Config::default()
     };
     let server = Server::start(config).await.map_err(|error| not_started(&error))?;
-    let link = Link::open(&server.endpoint()).await?;
+    let link = Link::open(server.endpoint()).await?;
     let played = play(&link, &system, form).await;
     drop(link);
-    server.stop().await;
+    let stopped = server.stop().await;
     stop.cancel();
     tasks.join_all().await;
-    played
+    let exit = played?;
+    stopped.map(|()| exit).map_err(|error| Failure::StoreFailed(error.to_string()))
 }
 
 /// Both batches, and what they show.

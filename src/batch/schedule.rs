@@ -1,0 +1,277 @@
+//! Which calls may start now (R4), when a batch is over (R7), and what the passing of time brings.
+
+use std::{cmp::Reverse, collections::HashSet, sync::Arc};
+
+use super::{
+    core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output},
+    event::{CallError, Event, Reason, StopReason},
+    keys::Claim,
+    live::{Live, Plan, Turn},
+    settle::Close,
+    spec::{InDoubtPolicy, Mode},
+    state::{CallState, Phase, State},
+    summary::Counts,
+};
+
+impl Core {
+    pub(super) fn start(&mut self, begin: Begin, cx: &mut Context<'_>, out: &mut Output) {
+        let state = State::new(begin.spec.calls.len(), begin.spec.options.stop_on_error);
+        let batch = self.enter(begin, state, None);
+        if let Some(live) = self.batches.get_mut(&batch) {
+            live.log(Event::BatchStarted, cx.now, out);
+        }
+        self.dirty.push_back(batch);
+    }
+
+    /// Takes a batch up where its log ends: what was in flight follows the policy, what was in backoff goes on.
+    pub(super) fn resume(
+        &mut self,
+        begin: Begin,
+        state: State,
+        stop: Option<StopReason>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let in_doubt = state.in_flight();
+        let batch = self.enter(begin, state, stop);
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        live.log(Event::BatchResumed { in_doubt: in_doubt.clone() }, cx.now, out);
+        let policy = match stop {
+            Some(StopReason::TaskEnded) => InDoubtPolicy::Fail,
+            Some(StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled) | None => {
+                live.spec.options.in_doubt
+            }
+        };
+        let max_backoff = live.spec.options.retry.max_backoff;
+        for index in (0..).take(live.turns.len()) {
+            let Some(running) = live.running(index) else { continue };
+            if let Phase::Backoff { retry_time, .. } = &running.phase {
+                let wait = u64::try_from(retry_time.0.saturating_sub(cx.now.wall.0)).unwrap_or(0);
+                let due = cx.now.mono + std::time::Duration::from_nanos(wait).min(max_backoff);
+                *live.turn(index) = Turn::Backoff { due };
+                self.timers.push(Reverse((due, batch, index)));
+            }
+            if let Some(key) = &live.call(index).key {
+                self.keys.claim(live.task, key, batch, index);
+            }
+        }
+        for index in in_doubt {
+            if let Some(live) = self.batches.get_mut(&batch) {
+                live.resumed[index as usize] = true;
+            }
+            match policy {
+                InDoubtPolicy::Rerun => self.proceed(CallRef { batch, index }, Plan::Send { in_doubt: true }, cx, out),
+                InDoubtPolicy::Lookup => self.ask_again(CallRef { batch, index }, None, out),
+                InDoubtPolicy::Fail => self.finish(CallRef { batch, index }, Close::failed(in_doubt_error()), cx, out),
+            }
+        }
+        self.dirty.push_back(batch);
+    }
+
+    fn enter(&mut self, begin: Begin, state: State, stop: Option<StopReason>) -> BatchNo {
+        let (batch, task) = (begin.batch, begin.task);
+        let mut stored: std::collections::HashMap<_, _> = begin.keys.iter().cloned().collect();
+        for key in begin.spec.calls.iter().filter_map(|call| call.key.as_ref()) {
+            self.keys.enter(task, key, stored.remove(key));
+        }
+        self.batches.insert(batch, Live::new(begin, state, stop));
+        batch
+    }
+
+    /// Starts what may start, stops what must not, and ends the batch once nothing is left to do.
+    pub(super) fn look_over(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get(&batch) else { return };
+        if live.stop_reason().is_some() {
+            self.halt(batch, cx, out);
+        } else if !self.draining {
+            self.start_calls(batch, cx, out);
+        }
+        self.end_if_done(batch, cx, out);
+    }
+
+    /// Starts calls in the order given, as far as slots, lanes and keys allow.
+    fn start_calls(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
+        let mut lanes: HashSet<Arc<str>> = HashSet::new();
+        let mut index = 0;
+        loop {
+            let Some(live) = self.batches.get_mut(&batch) else { return };
+            let (width, in_order) = match live.spec.options.mode {
+                Mode::Sequential { .. } => (1, true),
+                Mode::Parallel { max_concurrency } => (max_concurrency as usize, false),
+            };
+            let Some(state) = live.state.calls.get(index as usize) else { return };
+            let lane = live.call(index).lane.clone();
+            let free_lane = lane.as_ref().is_none_or(|lane| !lanes.contains(lane));
+            if matches!(state, CallState::Waiting)
+                && matches!(live.turns[index as usize], Turn::Idle | Turn::KeyWait)
+                && free_lane
+            {
+                if live.slots_taken() >= width {
+                    return;
+                }
+                self.begin(CallRef { batch, index }, cx, out);
+            }
+            let Some(live) = self.batches.get(&batch) else { return };
+            if live.stop_reason().is_some() {
+                self.dirty.push_back(batch);
+                return;
+            }
+            if !matches!(live.state.calls[index as usize], CallState::Ended(_)) {
+                if in_order {
+                    return;
+                }
+                lanes.extend(lane);
+            }
+            index += 1;
+        }
+    }
+
+    /// Takes back what has not left: waiting calls are not run, and a call in backoff ends with its last failure, since a
+    /// stopped batch starts no attempt. A call in flight at an interruption follows its policy to the end (R9).
+    fn halt(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        for index in (0..).take(live.turns.len()) {
+            let Some(live) = self.batches.get_mut(&batch) else { return };
+            match live.turns[index as usize].clone() {
+                Turn::KeyWait => *live.turn(index) = Turn::Idle,
+                Turn::Resolving { .. } if live.running(index).is_none() => {
+                    *live.turn(index) = Turn::Idle;
+                    self.resolving.remove(&(batch, index));
+                    self.release_key(CallRef { batch, index });
+                }
+                Turn::Backoff { .. } => {
+                    if let Some(error) = backoff_error(live, index) {
+                        self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
+                    }
+                }
+                Turn::Idle | Turn::Resolving { .. } | Turn::Asking { .. } | Turn::Sent => {}
+            }
+        }
+    }
+
+    fn end_if_done(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        let counts = Counts::of(&live.state);
+        let resting = live.turns.iter().all(|turn| matches!(turn, Turn::Idle));
+        let reason = live.stop_reason();
+        if !resting || (counts.waiting > 0 && reason.is_none()) {
+            return;
+        }
+        let (status, stop_reason) = (counts.status(), counts.stop_reason(reason));
+        live.log(Event::BatchFinished { status, counts, stop_reason }, cx.now, out);
+        if let Some(live) = self.batches.remove(&batch) {
+            for key in live.spec.calls.iter().filter_map(|call| call.key.as_ref()) {
+                self.keys.leave(live.task, key);
+            }
+        }
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        if self.draining {
+            return;
+        }
+        while let Some(&Reverse((due, batch, index))) = self.timers.peek() {
+            if due > cx.now.mono {
+                return;
+            }
+            self.timers.pop();
+            let Some(live) = self.batches.get_mut(&batch) else { continue };
+            match live.turn(index).clone() {
+                Turn::Backoff { due: current } if current == due => {
+                    let in_doubt = live.running(index).is_some_and(|running| running.in_doubt);
+                    self.proceed(CallRef { batch, index }, Plan::Send { in_doubt }, cx, out);
+                }
+                Turn::Resolving { until, mut error, then } if until == due => {
+                    error.outcome_unknown = then.may_have_landed();
+                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
+                }
+                Turn::Idle
+                | Turn::KeyWait
+                | Turn::Resolving { .. }
+                | Turn::Asking { .. }
+                | Turn::Sent
+                | Turn::Backoff { .. } => continue,
+            }
+            self.dirty.push_back(batch);
+        }
+    }
+
+    pub(super) fn retry_resolving(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        for (batch, index) in std::mem::take(&mut self.resolving) {
+            let Some(live) = self.batches.get_mut(&batch) else { continue };
+            if let Turn::Resolving { then, .. } = live.turn(index).clone() {
+                self.proceed(CallRef { batch, index }, then, cx, out);
+                self.dirty.push_back(batch);
+            }
+        }
+    }
+
+    pub(super) fn stop(
+        &mut self,
+        batch: BatchNo,
+        reason: StopReason,
+        abort: bool,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        live.stop = live.stop_reason().or(Some(reason));
+        if abort {
+            for index in (0..).take(live.turns.len()) {
+                let Some(live) = self.batches.get(&batch) else { break };
+                if matches!(live.turns[index as usize], Turn::Sent | Turn::Asking { .. }) {
+                    out.effects.push(Effect::Abort { batch, index });
+                    self.finish(CallRef { batch, index }, Close::failed(aborted_error()), cx, out);
+                }
+            }
+        }
+        self.dirty.push_back(batch);
+    }
+
+    /// Gives the call's key back and has the batches that waited for it looked over.
+    pub(super) fn release_key(&mut self, at: CallRef) {
+        let CallRef { batch, index } = at;
+        let Some(live) = self.batches.get(&batch) else { return };
+        if let Some(key) = &live.call(index).key {
+            self.dirty.extend(self.keys.release(live.task, key, batch, index));
+        }
+    }
+
+    /// What the key's record says, seen by a call that wants to run under it.
+    pub(super) fn claim_of(&self, live: &Live, index: u32) -> Claim<'_> {
+        match &live.call(index).key {
+            Some(key) => self.keys.look(live.task, key),
+            None => Claim::Free(None),
+        }
+    }
+}
+
+fn backoff_error(live: &Live, index: u32) -> Option<CallError> {
+    match &live.running(index)?.phase {
+        Phase::Backoff { error, .. } => Some(error.clone()),
+        Phase::Sent | Phase::InDoubt => None,
+    }
+}
+
+pub(super) fn in_doubt_error() -> CallError {
+    CallError {
+        reason: Reason::InDoubt,
+        message: "the call was in flight when the server was interrupted, so it may have taken effect; the batch's in_doubt \
+                  policy is not to run it again: find out what became of it, then settle its key or call it under another"
+            .into(),
+        outcome_unknown: true,
+        retryable: false,
+        code: String::new(),
+    }
+}
+
+fn aborted_error() -> CallError {
+    CallError {
+        reason: Reason::Cancelled,
+        message: "the batch was cancelled with abort_running while the call was running: it may have taken effect"
+            .into(),
+        outcome_unknown: true,
+        retryable: false,
+        code: String::new(),
+    }
+}

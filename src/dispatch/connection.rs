@@ -1,0 +1,296 @@
+//! One HTTP/2 connection to one address of a backend.
+//!
+//! It is made whole, used by any number of calls at once, and never repaired: when it ends, [`super::backend`] makes
+//! another. No pings are sent: a default gRPC server of the C core or Go closes a connection that pings during a quiet
+//! call, and a call's own timeout is what bounds its silence.
+
+use std::{
+    future::Future,
+    io,
+    path::PathBuf,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
+use http_body::{Frame, SizeHint};
+use hyper::{body::Incoming, client::conn::http2, rt::Executor};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, UnixStream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tonic::{Status, body::Body};
+use tower::BoxError;
+
+use super::{
+    Error,
+    departure::{Departing, Departure, was_turned_away},
+};
+use crate::proto::tool_service_client::ToolServiceClient;
+
+/// Bound on reaching one address: two dead replicas leave time for a third within the 5 s that a call waits (R8).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The most bytes of one message either way: a result of 64 MiB, and 1 MiB for what stands around it.
+const MAX_MESSAGE_BYTES: usize = 65 * 1_024 * 1_024;
+
+/// tonic 0.14 panics on one that is no base64, and nothing here reads it.
+const STATUS_DETAILS: &str = "grpc-status-details-bin";
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolbatch/", env!("CARGO_PKG_VERSION")));
+
+/// Where one replica of a backend listens.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    /// As it stands in the configuration.
+    text: Arc<str>,
+    target: Target,
+    origin: Uri,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    /// `host:port`
+    Tcp(String),
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Reads `http://host:port` or `unix:/path`.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        let bad = |expected| Error::Address { address: text.to_owned(), expected };
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if !path.starts_with('/') {
+                return Err(bad("an absolute path after `unix:`, such as unix:/run/tools.sock"));
+            }
+            // A socket's path is no valid authority in HTTP/2.
+            let origin = Uri::from_static("http://localhost");
+            return Ok(Self { text: text.into(), target: Target::Unix(path.into()), origin });
+        }
+        let uri: Uri = text.parse().map_err(|_| bad("http://host:port or unix:/path"))?;
+        if uri.scheme_str() != Some("http") || uri.path() != "/" || uri.query().is_some() {
+            return Err(bad("http://host:port or unix:/path, with nothing after the port"));
+        }
+        let authority = uri.authority().ok_or_else(|| bad("a host and a port after `http://`"))?;
+        if authority.as_str().contains('@') {
+            return Err(bad("no user name in the address"));
+        }
+        let target = match authority.port_u16() {
+            Some(_) => authority.to_string(),
+            None => format!("{authority}:80"),
+        };
+        Ok(Self { text: text.into(), target: Target::Tcp(target), origin: uri })
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Runs what the backends need in the background, until they are shut down.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tasks {
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Tasks {
+    /// Runs `future` to its end or until [`Tasks::shutdown`].
+    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.tracker.spawn(async move {
+            stop.run_until_cancelled_owned(future).await;
+        });
+    }
+
+    /// Ends everything, open connections included, and waits for the end.
+    pub(super) async fn shutdown(&self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Tasks {
+    fn execute(&self, future: F) {
+        self.spawn(future);
+    }
+}
+
+/// An open connection. Clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    sender: http2::SendRequest<Departing>,
+    address: Address,
+    ended: CancellationToken,
+}
+
+impl Connection {
+    /// Connects to `address`, or says why not.
+    pub(super) async fn open(address: &Address, tasks: &Tasks) -> Result<Self, io::Error> {
+        let connecting = async {
+            match &address.target {
+                Target::Tcp(target) => {
+                    let stream = TcpStream::connect(target.as_str()).await?;
+                    // A call is one small packet that nothing follows: waiting for more would cost up to 40 ms.
+                    stream.set_nodelay(true)?;
+                    Self::start(TokioIo::new(stream), address, tasks).await
+                }
+                Target::Unix(path) => Self::start(TokioIo::new(UnixStream::connect(path).await?), address, tasks).await,
+            }
+        };
+        tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| {
+            Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {CONNECT_TIMEOUT:?}")))
+        })
+    }
+
+    async fn start<S>(stream: TokioIo<S>, address: &Address, tasks: &Tasks) -> Result<Self, io::Error>
+    where
+        TokioIo<S>: hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static,
+        S: 'static,
+    {
+        let (sender, connection) =
+            http2::Builder::new(tasks.clone()).handshake(stream).await.map_err(io::Error::other)?;
+        let ended = CancellationToken::new();
+        let guard = ended.clone().drop_guard();
+        let text = address.text.clone();
+        tasks.spawn(async move {
+            // Dropped at shutdown too.
+            let _guard = guard;
+            if let Err(error) = connection.await {
+                tracing::debug!(address = %text, %error, "connection to a backend ended");
+            }
+        });
+        Ok(Self { sender, address: address.clone(), ended })
+    }
+
+    /// Whether it takes further requests. Calls in flight may go on where it does not.
+    pub(super) fn is_open(&self) -> bool {
+        !self.sender.is_closed() && !self.ended.is_cancelled()
+    }
+
+    /// Waits until it takes no further requests.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    pub(super) fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
+    /// A client for one request, whose way `departure` follows.
+    pub(super) fn client(&self, departure: &Arc<Departure>) -> ToolServiceClient<Sender> {
+        let sender = Sender { sender: self.sender.clone(), departure: departure.clone() };
+        ToolServiceClient::with_origin(sender, self.address.origin.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+}
+
+/// Sends one request on a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    sender: http2::SendRequest<Departing>,
+    departure: Arc<Departure>,
+}
+
+impl tower::Service<Request<Body>> for Sender {
+    type Response = Response<Answer>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.sender.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let departure = self.departure.clone();
+        let mut request = request.map(|body| Departing::new(body, departure.clone()));
+        request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
+        let response = self.sender.send_request(request);
+        Box::pin(async move {
+            let mut response = response.await.inspect_err(|error| {
+                if was_turned_away(error) {
+                    departure.turned_away();
+                }
+            })?;
+            refuse_encoding(response.headers())?;
+            response.headers_mut().remove(STATUS_DETAILS);
+            Ok(response.map(Answer))
+        })
+    }
+}
+
+/// Nothing here announces that it takes compressed answers. tonic reports one as UNIMPLEMENTED, which would read as a tool that
+/// is not there, although it ran.
+fn refuse_encoding(headers: &HeaderMap) -> Result<(), Status> {
+    match headers.get("grpc-encoding") {
+        Some(encoding) if encoding != "identity" => {
+            Err(Status::internal(format!("the answer is compressed with {encoding:?}; expected no compression")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// An answer's body.
+#[derive(Debug)]
+pub(super) struct Answer(Incoming);
+
+impl http_body::Body for Answer {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut polled = Pin::new(&mut self.0).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &mut polled
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            trailers.remove(STATUS_DETAILS);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Target};
+
+    fn tcp(text: &str) -> String {
+        match Address::parse(text).expect(text).target {
+            Target::Tcp(target) => target,
+            Target::Unix(path) => panic!("{text} became the socket {}", path.display()),
+        }
+    }
+
+    #[test]
+    fn addresses_are_hosts_or_sockets() {
+        assert_eq!(tcp("http://127.0.0.1:7001"), "127.0.0.1:7001");
+        assert_eq!(tcp("http://[::1]:7001/"), "[::1]:7001");
+        assert_eq!(tcp("http://tools.internal"), "tools.internal:80");
+        for text in ["unix:/run/tools.sock", "unix:///run/tools.sock"] {
+            let target = Address::parse(text).expect(text).target;
+            assert!(matches!(target, Target::Unix(path) if path.as_os_str() == "/run/tools.sock"));
+        }
+    }
+
+    #[test]
+    fn other_addresses_are_refused_by_name() {
+        for text in
+            ["https://a:1", "a:1", "http://", "http://a:1/path", "http://a:1?x=1", "http://u@a:1", "unix:run", "", "\n"]
+        {
+            let error = Address::parse(text).expect_err(text).to_string();
+            assert!(error.contains("expected"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A backend's tool list: fetched page by page, within bounds.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use prost::Message as _;
+use tonic::Request;
+
+use super::{connection::Connection, departure::Departure, message::causes, reply::describe};
+use crate::proto::{ListToolsRequest, Tool};
+
+/// Bound on one page: a list is read from memory, so a backend that takes longer is as good as away.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many tools a page is asked for. A backend may give fewer.
+const PAGE_SIZE: i32 = 500;
+
+/// The most pages: a backend that gives one tool a page still gets a hundred in, and one that never ends is found out.
+const MAX_PAGES: usize = 100;
+
+/// The most tools of one backend: fifty times what an agent can use.
+const MAX_TOOLS: usize = 10_000;
+
+/// The most bytes of one backend's list, since all lists stay in memory.
+const MAX_LIST_BYTES: usize = 64 * 1_024 * 1_024;
+
+/// R1's bound on a tool's name: a longer one could never be called.
+const MAX_NAME_BYTES: usize = 256;
+
+/// Everything that a backend lists, or why the list cannot be used.
+pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> {
+    let mut tools = Vec::new();
+    let mut names = HashSet::new();
+    let mut bytes = 0;
+    let mut page_token = String::new();
+    for _ in 0..MAX_PAGES {
+        let page = page(connection, page_token).await?;
+        bytes += page.encoded_len();
+        if bytes > MAX_LIST_BYTES || tools.len() + page.tools.len() > MAX_TOOLS {
+            return Err(format!("its tool list is over {MAX_TOOLS} tools or {MAX_LIST_BYTES} bytes"));
+        }
+        for tool in page.tools {
+            if !is_name(&tool.name) {
+                tracing::warn!(
+                    address = connection.address(),
+                    tool = ?tool.name,
+                    "a tool is left out: expected a name of 1 to {MAX_NAME_BYTES} bytes without control characters"
+                );
+            } else if names.insert(tool.name.clone()) {
+                tools.push(tool);
+            } else {
+                tracing::warn!(
+                    address = connection.address(),
+                    tool = tool.name,
+                    "a tool is listed twice: the first one counts"
+                );
+            }
+        }
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return Ok(tools);
+        }
+    }
+    Err(format!("its tool list does not end after {MAX_PAGES} pages"))
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+async fn page(connection: &Connection, page_token: String) -> Result<crate::proto::ListToolsResponse, String> {
+    let message = ListToolsRequest { agent_id: String::new(), page_size: PAGE_SIZE, page_token };
+    let mut request = Request::new(message);
+    request.set_timeout(PAGE_TIMEOUT);
+    let mut client = connection.client(&Arc::new(Departure::default()));
+    match tokio::time::timeout(PAGE_TIMEOUT, client.list_tools(request)).await {
+        Ok(Ok(response)) => Ok(response.into_inner()),
+        Ok(Err(status)) => match std::error::Error::source(&status) {
+            Some(cause) => Err(format!("the connection was cut during ListTools: {}", causes(cause))),
+            None => Err(format!("ListTools was answered {}", describe(&status))),
+        },
+        Err(_) => Err(format!("ListTools was not answered within {PAGE_TIMEOUT:?}")),
+    }
+}

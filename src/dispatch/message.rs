@@ -1,0 +1,61 @@
+//! Foreign text made fit for a message: short, on one line, in whole characters.
+
+use std::fmt::Write as _;
+
+/// What a message quotes of a foreign text: enough for a sentence or two, small against the 2 KiB that an event keeps (R6).
+pub(super) const QUOTE_MAX_BYTES: usize = 1_024;
+
+/// At most `max_bytes` bytes of `text`, cut at a character border.
+pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+/// `text` with its control characters escaped, cut with a `…` where it is over `max_bytes`.
+pub(super) fn plain(text: &str, max_bytes: usize) -> String {
+    let kept = cut(text, max_bytes);
+    let mut plain = String::with_capacity(kept.len());
+    for character in kept.chars() {
+        if character.is_control() {
+            plain.extend(character.escape_default());
+        } else {
+            plain.push(character);
+        }
+    }
+    if kept.len() < text.len() {
+        plain.push('…');
+    }
+    plain
+}
+
+/// An error with its causes, outermost first, as one bounded line.
+pub(super) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        // Many errors print their source themselves.
+        if !line.ends_with(&cause) && line.len() < QUOTE_MAX_BYTES {
+            // Writing to a `String` cannot fail.
+            let _ = write!(line, ": {cause}");
+        }
+        source = error.source();
+    }
+    plain(&line, QUOTE_MAX_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, plain};
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        assert_eq!(cut("a中b", 2), "a");
+        assert_eq!(cut("a中b", 4), "a中");
+        assert_eq!(plain("a中b", 2), "a…");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_a_message() {
+        assert_eq!(plain("a\nb\u{1b}[31m", 100), "a\\nb\\u{1b}[31m");
+    }
+}

@@ -1,0 +1,265 @@
+//! A batch is taken in: its id and task are claimed in the commit that holds its first entry.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{
+    error::Error,
+    read::{Located, Reader, located},
+    run::{LiveBatch, LiveTask, Loop},
+    tail::{TailReader, TailWriter},
+};
+use crate::{
+    batch::{
+        core::{BatchNo, Begin, Input, StepIds as _, TaskNo},
+        event::{CallError, StepId},
+        key::{KeyRecord, KeyState},
+        outcome::Payload,
+        spec::Spec,
+        tools::{Resolution, Tools as _},
+    },
+    store::{
+        self, layout,
+        records::{self, BatchRecord, Locator, Outline, Task},
+    },
+};
+
+/// A batch whose content is stored or small, and whose id is still to be claimed.
+pub(super) struct StartRequest {
+    pub(super) tenant: Arc<str>,
+    pub(super) spec: Arc<Spec>,
+    pub(super) content: Payload,
+    pub(super) outline_bytes: u64,
+    pub(super) reply: oneshot::Sender<Result<Accepted, Error>>,
+}
+
+/// A batch that was taken in or attached to.
+pub(super) struct Accepted {
+    pub(super) at: Located,
+    pub(super) batch_id: Arc<str>,
+    pub(super) outline: Arc<Outline>,
+    /// `None` where it had ended by then.
+    pub(super) tail: Option<TailReader>,
+}
+
+/// What would become of a call at this moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedCall {
+    /// What its tool names.
+    pub base_tool: String,
+    /// Where it would go; empty where nowhere.
+    pub backend: String,
+    /// The step that completed its key before.
+    pub skipped_step_id: Option<StepId>,
+    /// Why it would fail before it reaches a tool.
+    pub error: Option<CallError>,
+}
+
+/// The batch that has this id and content; an error where the id is taken by something else.
+pub(super) fn claimed(
+    reader: &Reader,
+    tenant: &str,
+    batch_id: &str,
+    digest: [u8; 32],
+) -> Result<Option<Located>, Error> {
+    let taken = |by| Error::AlreadyExists { batch_id: batch_id.into(), by };
+    if let Some(at) = reader.locate(tenant, batch_id)? {
+        return if reader.head(at)?.content_digest == digest {
+            Ok(Some(at))
+        } else {
+            Err(taken("a batch with another content"))
+        };
+    }
+    match reader.locate_step(tenant, batch_id) {
+        Ok(_) => Err(taken("a call's step")),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Loop {
+    pub(super) fn start(&mut self, request: StartRequest) {
+        let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
+        let answer = self.take_in(&tenant, spec, content, outline_bytes);
+        // A refusal leaves nothing behind; an acceptance is told once its records are durable.
+        match answer {
+            Ok(accepted) => self.group.replies.push(Box::new(move || {
+                // A client that is gone leaves its batch running.
+                let _ = reply.send(Ok(accepted));
+            })),
+            Err(error) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+
+    fn take_in(
+        &mut self,
+        tenant: &Arc<str>,
+        spec: Arc<Spec>,
+        content: Payload,
+        outline_bytes: u64,
+    ) -> Result<Accepted, Error> {
+        if self.draining() {
+            return Err(Error::Stopping);
+        }
+        if let Some(batch_id) = &spec.batch_id
+            && let Some(at) = self.already_claimed(tenant, batch_id, spec.content_digest)?
+        {
+            let outline = Arc::new(self.outline_of(at)?);
+            let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
+            return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+        }
+        let task = self.enter_task(tenant, &spec.task_id)?;
+        let keys = self.stored_keys(task, &spec)?;
+        let batch = BatchNo(self.counters.next_batch);
+        self.counters.next_batch += 1;
+        let batch_id: Arc<str> = match &spec.batch_id {
+            Some(batch_id) => batch_id.as_str().into(),
+            None => self.ids.next().to_string().into(),
+        };
+        let at = Located { task, batch };
+        let head = BatchRecord {
+            batch_id: batch_id.to_string(),
+            content_digest: spec.content_digest,
+            start_time: self.clock.now().wall,
+            content,
+            outline_bytes,
+            stop: None,
+            end: None,
+        };
+        self.claim(tenant, at, &head);
+        let tail = TailWriter::new(0);
+        let accepted = Accepted {
+            at,
+            batch_id: batch_id.clone(),
+            outline: Arc::new(Outline::of(&spec)),
+            tail: Some(tail.reader()),
+        };
+        self.by_id.insert((tenant.clone(), batch_id.clone()), batch);
+        let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: std::collections::HashMap::new() };
+        self.live.insert(batch, live);
+        self.step(Input::Start(Begin { batch, task, tenant: tenant.clone(), batch_id, spec, keys }));
+        Ok(accepted)
+    }
+
+    fn already_claimed(&self, tenant: &Arc<str>, batch_id: &str, digest: [u8; 32]) -> Result<Option<Located>, Error> {
+        let Some(batch) = self.by_id.get(&(tenant.clone(), batch_id.into())) else {
+            return claimed(&self.reader, tenant, batch_id, digest);
+        };
+        match self.live.get(batch) {
+            Some(live) if live.head.content_digest == digest => Ok(Some(live.at)),
+            Some(_) => Err(Error::AlreadyExists { batch_id: batch_id.into(), by: "a batch with another content" }),
+            None => claimed(&self.reader, tenant, batch_id, digest),
+        }
+    }
+
+    /// Writes what makes a batch exist.
+    fn claim(&mut self, tenant: &str, at: Located, head: &BatchRecord) {
+        let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
+        self.group.put(layout::COUNTERS.into(), records::encode(&self.counters));
+        self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
+        self.group.put(layout::tenant_batch(tenant, at.batch), here.clone());
+        self.group.put(layout::open_batch(at.batch), here);
+        self.group.put(layout::batch(at.task, at.batch), records::encode_batch(head));
+    }
+
+    /// The task's number; a task begins with its first batch.
+    fn enter_task(&mut self, tenant: &Arc<str>, task_id: &str) -> Result<TaskNo, Error> {
+        let now = self.clock.now().wall.0;
+        let name = (tenant.clone(), Arc::from(task_id));
+        let (task, mut record) = match self.task_numbers.get(&name) {
+            Some(&task) => (task, self.tasks[&task].record.clone()),
+            None => match self.reader.task(tenant, task_id)? {
+                Some(found) => found,
+                None => self.new_task(tenant, task_id, now),
+            },
+        };
+        if record.end_time != 0 {
+            return Err(Error::TaskEnded { task_id: task_id.into() });
+        }
+        record.active_time = now;
+        self.group.put(layout::task(task), records::encode(&record));
+        self.task_numbers.insert(name, task);
+        let live = self.tasks.entry(task).or_insert(LiveTask { record: Task::default(), batches: 0 });
+        live.record = record;
+        live.batches += 1;
+        Ok(task)
+    }
+
+    fn new_task(&mut self, tenant: &str, task_id: &str, now: i64) -> (TaskNo, Task) {
+        let task = TaskNo(self.counters.next_task);
+        self.counters.next_task += 1;
+        self.reader.trust(task);
+        self.group.put(layout::task_locator(tenant, task_id), records::encode(&Locator { task: task.0, batch: 0 }));
+        let record = Task { tenant: tenant.into(), task_id: task_id.into(), create_time: now, ..Task::default() };
+        (task, record)
+    }
+
+    /// What is stored for those of the batch's keys that no live batch names.
+    pub(super) fn stored_keys(&self, task: TaskNo, spec: &Spec) -> Result<Vec<(Arc<str>, KeyRecord)>, Error> {
+        let mut keys = Vec::new();
+        for key in spec.calls.iter().filter_map(|call| call.key.as_ref()) {
+            if !self.core.knows_key(task, key)
+                && let Some(record) = self.stored_key(task, key)?
+            {
+                keys.push((key.clone(), record));
+            }
+        }
+        Ok(keys)
+    }
+
+    fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
+        let Some(value) = self.reader.store.get(&layout::task_key(task, key))? else { return Ok(None) };
+        let (name, record) = records::decode_key(&value)?;
+        if name != key {
+            return Err(store::Error::Damaged(format!("the record of key {key:?} is that of {name:?}")).into());
+        }
+        Ok(Some(record))
+    }
+
+    pub(super) fn plan(&self, tenant: &str, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
+        let task = self.reader.task(tenant, &spec.task_id)?;
+        if task.as_ref().is_some_and(|(_, record)| record.end_time != 0) {
+            return Err(Error::TaskEnded { task_id: spec.task_id.clone() });
+        }
+        let mut plan = Vec::with_capacity(spec.calls.len());
+        for call in &spec.calls {
+            let record = match (&task, &call.key) {
+                (Some((task, _)), Some(key)) if self.core.knows_key(*task, key) => {
+                    self.core.key_record(*task, key).cloned()
+                }
+                (Some((task, _)), Some(key)) => self.stored_key(*task, key)?,
+                (Some(_) | None, None) | (None, Some(_)) => None,
+            };
+            let skipped_step_id =
+                record.filter(|record| matches!(record.state, KeyState::Completed { .. })).map(|record| record.step_id);
+            let base_tool = self.backends.base_tool(&spec.agent_id, &call.tool);
+            let mut planned = PlannedCall { base_tool, backend: String::new(), skipped_step_id, error: None };
+            if planned.skipped_step_id.is_none() {
+                match self.backends.resolve(&spec.agent_id, &call.tool, &call.args) {
+                    Resolution::Ready(target) => planned.backend = target.backend,
+                    Resolution::Refused(error) | Resolution::NotYet(error) => planned.error = Some(error),
+                }
+            }
+            plan.push(planned);
+        }
+        Ok(plan)
+    }
+
+    /// The calls of a batch that is live or stored; one that was taken in a moment ago may be in neither yet but in its group.
+    fn outline_of(&self, at: Located) -> Result<Outline, Error> {
+        match self.core.batch(at.batch) {
+            Some((spec, _)) => Ok(Outline::of(spec)),
+            None => self.reader.outline(&self.reader.head(at)?),
+        }
+    }
+
+    pub(super) fn open_batches(&self) -> Result<Vec<Located>, Error> {
+        let low = layout::open_batch(BatchNo(0));
+        let high = layout::open_batch(BatchNo(u64::MAX));
+        let rows = self.reader.store.scan(&low..&high, store::Order::Ascending, usize::MAX)?;
+        rows.iter().map(|(_, value)| Ok(located(&records::decode::<Locator>(value)?))).collect()
+    }
+}

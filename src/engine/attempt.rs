@@ -1,0 +1,125 @@
+//! An attempt, from the core's wish to what the core is told. It runs as a task of its own.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::sync::broadcast;
+
+use super::{read::Reader, tail::Progress};
+use crate::{
+    batch::{
+        core::{self, BatchNo, Input},
+        outcome::{Body, Fate, INLINE_BODY_MAX, Outcome, Payload},
+        spec::Spec,
+        wait,
+    },
+    dispatch::{self, Backends},
+    store,
+};
+
+/// What is asked of the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Run the tool.
+    Call,
+    /// Tell what became of an earlier attempt.
+    Lookup,
+}
+
+/// How an attempt's task ended.
+pub(super) struct AttemptEnd {
+    pub(super) batch: BatchNo,
+    pub(super) index: u32,
+    /// What the core is told, unless the result could not be stored.
+    pub(super) input: Result<Input, store::Error>,
+}
+
+/// The wish with all that a backend is told.
+pub(super) fn outgoing(spec: &Spec, batch_id: &str, wish: &core::Attempt, call_timeout: Duration) -> dispatch::Attempt {
+    let call = &spec.calls[wish.index as usize];
+    dispatch::Attempt {
+        backend: wish.target.backend.clone(),
+        tool: wish.target.base_tool.clone(),
+        args: call.args.clone(),
+        task_id: spec.task_id.clone(),
+        agent_id: spec.agent_id.clone(),
+        key: call.key.as_deref().unwrap_or_default().to_owned(),
+        batch_id: batch_id.to_owned(),
+        step_id: wish.step_id,
+        index: wish.index,
+        attempt: wish.attempt,
+        idempotency_key: wish.idempotency_key.clone(),
+        in_doubt: wish.in_doubt,
+        timeout: spec.options.call_timeout.or(wish.target.timeout).unwrap_or(call_timeout),
+        connect_wait: if wish.resumed { wait::REACH_WAIT_RESUMED } else { wait::REACH_WAIT },
+    }
+}
+
+/// Carries the wish out.
+pub(super) async fn run(
+    lane: Lane,
+    wish: core::Attempt,
+    attempt: dispatch::Attempt,
+    backends: Backends,
+    reader: Arc<Reader>,
+    progress: broadcast::Sender<Progress>,
+) -> AttemptEnd {
+    let core::Attempt { batch, index, attempt: number, step_id, .. } = wish;
+    let input = match lane {
+        Lane::Call => {
+            let tell = |news: dispatch::Progress| {
+                // Nobody may be following.
+                let _ = progress.send(Progress {
+                    index,
+                    step_id,
+                    progress: news.progress,
+                    total: news.total,
+                    message: news.message,
+                });
+            };
+            let reply = backends.call(attempt, &tell).await;
+            stored(&reader, reply).await.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
+        }
+        Lane::Lookup => {
+            let fate = match backends.lookup(attempt).await {
+                Fate::Landed(reply) => stored(&reader, reply).await.map(Fate::Landed),
+                Fate::NotLanded => Ok(Fate::NotLanded),
+                Fate::Unknown { message } => Ok(Fate::Unknown { message }),
+            };
+            fate.map(|fate| Input::Fate { batch, index, attempt: number, fate })
+        }
+    };
+    AttemptEnd { batch, index, input }
+}
+
+/// The outcome with its result where the core wants it: a large one is written ahead and synced, here, so that the event that
+/// refers to it comes after.
+async fn stored(reader: &Arc<Reader>, reply: Outcome<Bytes>) -> Result<Outcome, store::Error> {
+    Ok(match reply {
+        Outcome::Completed { result, usage } => Outcome::Completed { result: payload(reader, result).await?, usage },
+        Outcome::Awaiting { await_id, result, usage } => {
+            Outcome::Awaiting { await_id, result: payload(reader, result).await?, usage }
+        }
+        Outcome::Failed { message, code, retryable, usage } => Outcome::Failed { message, code, retryable, usage },
+        Outcome::NotSent { reason, message } => Outcome::NotSent { reason, message },
+        Outcome::Unknown { reason, message } => Outcome::Unknown { reason, message },
+    })
+}
+
+async fn payload(reader: &Arc<Reader>, text: Bytes) -> Result<Payload, store::Error> {
+    let bytes = text.len() as u64;
+    if text.len() <= INLINE_BODY_MAX {
+        return Ok(Payload { bytes, body: Body::Inline(text) });
+    }
+    loop {
+        let (reader, text) = (Arc::clone(reader), text.clone());
+        let written = tokio::task::spawn_blocking(move || reader.store.write_blob(&text)).await;
+        match written {
+            Ok(Ok(blob)) => return Ok(Payload { bytes, body: Body::Blob(blob) }),
+            // The tool has run: its result is kept in memory until there is space.
+            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::run::FULL_RETRY).await,
+            Ok(Err(error)) => return Err(error),
+            Err(error) => return Err(store::Error::Failed(format!("a result's write ended in a panic: {error}"))),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why the engine cannot do what it was asked to.
+
+use crate::{batch::state::Misfit, store};
+
+/// Why the engine cannot do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such thing, or it belongs to another tenant: nobody can tell which.
+    #[error("there is no {kind} {id:?}")]
+    NotFound {
+        /// "batch", "step" or "task".
+        kind: &'static str,
+        /// What was asked for.
+        id: String,
+    },
+    /// The batch id is taken, by a batch with another content or by a step.
+    #[error(
+        "batch_id {batch_id:?} is taken by {by}: choose another id, or send the same content to attach to the batch"
+    )]
+    AlreadyExists {
+        /// The id.
+        batch_id: String,
+        /// By what.
+        by: &'static str,
+    },
+    /// No new work is taken in an ended task.
+    #[error("task {task_id:?} has ended: start the batch in another task")]
+    TaskEnded {
+        /// The task.
+        task_id: String,
+    },
+    /// A reader asks for what comes after an entry that is not there.
+    #[error(
+        "after_sequence is {after}, but the batch's last event so far is {last}: send the sequence of the last event received"
+    )]
+    PastTheEnd {
+        /// What was asked for.
+        after: u64,
+        /// The last there is.
+        last: u64,
+    },
+    /// The server is about to stop: try again in a moment.
+    #[error("the server is stopping: try again in a moment")]
+    Stopping,
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl From<Misfit> for Error {
+    fn from(misfit: Misfit) -> Self {
+        Self::Store(store::Error::Damaged(format!("a batch's log: {misfit}")))
+    }
+}

@@ -1,0 +1,116 @@
+//! Facts become records: what a step of the core brought about, as one group that is committed together.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::{
+    read::{Located, LogLine},
+    run::Loop,
+};
+use crate::{
+    batch::{
+        core::{BatchNo, Effect, Output},
+        event::{Entry, Event, StepId},
+        outcome::Body,
+        state::End,
+        step::StepRecord,
+    },
+    store::{
+        MAX_VALUE, layout,
+        records::{self, BatchEnd, Locator},
+    },
+};
+
+/// What one commit makes durable, and what may happen only after it.
+#[derive(Default)]
+pub(super) struct Group {
+    pub(super) ops: Vec<(Bytes, Option<Bytes>)>,
+    /// The bytes of `ops`.
+    pub(super) bytes: usize,
+    /// For those who follow.
+    pub(super) lines: Vec<(BatchNo, LogLine)>,
+    /// The core's wishes.
+    pub(super) effects: Vec<Effect>,
+    /// Answers to those who wait for the commit.
+    pub(super) replies: Vec<Box<dyn FnOnce()>>,
+}
+
+impl Group {
+    pub(super) fn put(&mut self, key: Bytes, value: Bytes) {
+        self.bytes += key.len() + value.len();
+        self.ops.push((key, Some(value)));
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.bytes += key.len();
+        self.ops.push((key, None));
+    }
+}
+
+impl Loop {
+    /// Adds a step's facts and wishes to the group.
+    pub(super) fn persist(&mut self, out: Output) {
+        let mut inline: HashMap<StepId, Bytes> = HashMap::new();
+        for (batch, step) in out.steps {
+            let Some(at) = self.live.get(&batch).map(|live| live.at) else { continue };
+            if let Some(Body::Inline(bytes)) =
+                step.end.as_ref().and_then(|end| end.result.as_ref()).map(|result| &result.body)
+            {
+                inline.insert(step.step_id, bytes.clone());
+            }
+            self.put_step(at, &step);
+        }
+        for (task, name, record) in out.keys {
+            self.group.put(layout::task_key(task, &name), records::encode_key(&name, &record));
+        }
+        for (batch, entry) in out.entries {
+            let Some(at) = self.live.get(&batch).map(|live| live.at) else { continue };
+            self.group.put(layout::entry(at.task, batch, entry.sequence), records::encode_entry(&entry));
+            let result = match &entry.event {
+                Event::BatchFinished { .. } => {
+                    self.put_end(at, &entry);
+                    None
+                }
+                Event::CallFinished(finished) => inline.get(&finished.step_id).cloned(),
+                Event::BatchStarted
+                | Event::CallStarted { .. }
+                | Event::CallRetrying { .. }
+                | Event::BatchResumed { .. } => None,
+            };
+            self.group.lines.push((batch, LogLine { entry, result }));
+        }
+        self.group.effects.extend(out.effects);
+    }
+
+    /// A step is cut into parts, since an error's full text may be longer than a value of the store.
+    fn put_step(&mut self, at: Located, step: &StepRecord) {
+        let is_new = if step.end.is_some() { step.attempts == 0 } else { step.attempts == 1 };
+        if is_new {
+            let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
+            self.group.put(layout::step_locator(step.step_id), here);
+        }
+        let mut rest = records::encode_step(at.batch, step);
+        for part in 0..=u8::MAX {
+            let piece = rest.split_to(rest.len().min(MAX_VALUE));
+            self.group.put(layout::step(at.task, step.step_id, part), piece);
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The batch is over: its head says how it went, and nothing takes it up again.
+    fn put_end(&mut self, at: Located, last: &Entry) {
+        let Event::BatchFinished { status, counts, stop_reason } = last.event else { return };
+        let Some(live) = self.live.get_mut(&at.batch) else { return };
+        let end = End { status, stop_reason, time: last.time };
+        live.head.end = Some(BatchEnd { end, counts, last_sequence: last.sequence });
+        self.group.put(layout::batch(at.task, at.batch), records::encode_batch(&live.head));
+        self.group.delete(layout::open_batch(at.batch));
+        if let Some(task) = self.tasks.get_mut(&at.task) {
+            task.record.active_time = last.time.0;
+            self.group.put(layout::task(at.task), records::encode(&task.record));
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Reading what is stored: batches, logs, steps. Everything here blocks for as long as a disk takes.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::{Bytes, BytesMut};
+
+use super::error::Error;
+use crate::{
+    batch::{
+        core::{BatchNo, TaskNo},
+        event::{CallFinished, Ending, Entry, Event, StepId},
+        outcome::{Body, Payload},
+        spec::Spec,
+        state::State,
+        step::StepRecord,
+    },
+    store::{
+        self, Order, Store, layout,
+        records::{self, BatchRecord, Locator, Outline, Task},
+    },
+};
+
+/// How many log entries are read at once: enough to make a replay fast, few enough for a reader to cost little.
+const LOG_PAGE: usize = 64;
+
+/// A batch by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Its task's number.
+    pub task: TaskNo,
+    /// Its own.
+    pub batch: BatchNo,
+}
+
+/// An entry of a log, with the result that it shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogLine {
+    /// The entry.
+    pub entry: Entry,
+    /// The result's JSON text, where the entry is a `CallFinished` that inlines one.
+    pub result: Option<Bytes>,
+}
+
+/// A batch as a whole.
+#[derive(Clone, Debug)]
+pub struct BatchView {
+    /// Its head.
+    pub head: BatchRecord,
+    /// Its calls, without their args.
+    pub outline: Outline,
+    /// The fold over its log.
+    pub state: State,
+    /// By index: the results that are inlined.
+    pub results: Vec<Option<Bytes>>,
+}
+
+/// A step as a whole.
+#[derive(Clone, Debug)]
+pub struct StepView {
+    /// The batch that the call belongs to.
+    pub head: BatchRecord,
+    /// That batch's calls, without their args.
+    pub outline: Arc<Outline>,
+    /// The record.
+    pub record: StepRecord,
+}
+
+/// A page of things, and where the next one begins.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// The things.
+    pub items: Vec<T>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<Bytes>,
+}
+
+/// Reads the store.
+pub struct Reader {
+    pub(super) store: Arc<dyn Store>,
+    /// The tasks whose records were found whole since the start. Held while one is verified, so that nothing is written to a task
+    /// while its records are counted: whoever wants to write to it has to be here first.
+    verified: Mutex<HashSet<TaskNo>>,
+}
+
+impl Reader {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, verified: Mutex::default() }
+    }
+
+    /// Makes sure that a task's records are whole, the first time that anyone touches it.
+    pub(super) fn verify(&self, task: TaskNo) -> Result<(), Error> {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if !verified.contains(&task) {
+            self.store.verify(task.0)?;
+            verified.insert(task);
+        }
+        Ok(())
+    }
+
+    /// A task that is about to be written for the first time: there is nothing to verify.
+    pub(super) fn trust(&self, task: TaskNo) {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
+    }
+
+    /// Finds a batch by its id.
+    pub fn locate(&self, tenant: &str, batch_id: &str) -> Result<Option<Located>, Error> {
+        let Some(value) = self.store.get(&layout::batch_locator(tenant, batch_id))? else { return Ok(None) };
+        let located = located(&records::decode::<Locator>(&value)?);
+        self.verify(located.task)?;
+        Ok(Some(located))
+    }
+
+    /// Finds a batch by its id, or says that there is none.
+    pub fn find(&self, tenant: &str, batch_id: &str) -> Result<Located, Error> {
+        self.locate(tenant, batch_id)?.ok_or_else(|| Error::NotFound { kind: "batch", id: batch_id.into() })
+    }
+
+    /// Finds a task by its id.
+    pub fn task(&self, tenant: &str, task_id: &str) -> Result<Option<(TaskNo, Task)>, Error> {
+        let Some(value) = self.store.get(&layout::task_locator(tenant, task_id))? else { return Ok(None) };
+        let task = TaskNo(records::decode::<Locator>(&value)?.task);
+        self.verify(task)?;
+        Ok(Some((task, self.task_head(task)?)))
+    }
+
+    /// A task's number, or that there is none: a task begins with its first batch.
+    pub fn known_task(&self, tenant: &str, task_id: &str) -> Result<TaskNo, Error> {
+        let found = self.task(tenant, task_id)?;
+        Ok(found.ok_or_else(|| Error::NotFound { kind: "task", id: task_id.into() })?.0)
+    }
+
+    pub(super) fn task_head(&self, task: TaskNo) -> Result<Task, Error> {
+        Ok(records::decode(&self.must(&layout::task(task), "a task's head")?)?)
+    }
+
+    /// A batch's head.
+    pub fn head(&self, at: Located) -> Result<BatchRecord, Error> {
+        Ok(records::decode_batch(&self.must(&layout::batch(at.task, at.batch), "a batch's head")?)?)
+    }
+
+    /// A batch's calls, without their args.
+    pub fn outline(&self, head: &BatchRecord) -> Result<Outline, Error> {
+        Ok(Outline::read(self.payload(&head.content, 0, head.outline_bytes)?)?)
+    }
+
+    /// The args of one call, byte for byte.
+    pub fn args(&self, head: &BatchRecord, outline: &Outline, index: u32) -> Result<Bytes, Error> {
+        let missing = || store::Error::Damaged(format!("call {index} is not in its batch's content"));
+        let (offset, bytes) = outline.args_range(index).ok_or_else(missing)?;
+        self.payload(&head.content, head.outline_bytes + offset, bytes)
+    }
+
+    pub(super) fn spec(&self, head: &BatchRecord) -> Result<Spec, Error> {
+        let args = self.payload(&head.content, head.outline_bytes, head.content.bytes - head.outline_bytes)?;
+        Ok(self.outline(head)?.spec(&head.batch_id, head.content_digest, &args)?)
+    }
+
+    /// The entries of a batch's log after a sequence number, a page of them.
+    pub(super) fn entries(&self, at: Located, after: u64) -> Result<Vec<Entry>, Error> {
+        let first = layout::entry(at.task, at.batch, after.saturating_add(1));
+        let end = layout::entry(at.task, at.batch, u64::MAX);
+        let rows = self.store.scan(&first..&end, Order::Ascending, LOG_PAGE)?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for (key, value) in rows {
+            let sequence = layout::sequence_of(&key).unwrap_or_default();
+            if sequence != after + 1 + entries.len() as u64 {
+                return Err(store::Error::Damaged(format!("a batch's log has no entry before {sequence}")).into());
+            }
+            entries.push(records::decode_entry(sequence, &value)?);
+        }
+        Ok(entries)
+    }
+
+    /// The same, with the results that the entries show.
+    pub(super) fn lines(&self, at: Located, after: u64) -> Result<Vec<LogLine>, Error> {
+        let entries = self.entries(at, after)?;
+        entries.into_iter().map(|entry| Ok(LogLine { result: self.shown(at.task, &entry)?, entry })).collect()
+    }
+
+    /// The result that an entry shows.
+    pub(super) fn shown(&self, task: TaskNo, entry: &Entry) -> Result<Option<Bytes>, Error> {
+        match &entry.event {
+            Event::CallFinished(finished) => self.inlined(task, finished),
+            Event::BatchStarted
+            | Event::CallStarted { .. }
+            | Event::CallRetrying { .. }
+            | Event::BatchResumed { .. }
+            | Event::BatchFinished { .. } => Ok(None),
+        }
+    }
+
+    fn inlined(&self, task: TaskNo, finished: &CallFinished) -> Result<Option<Bytes>, Error> {
+        let mark = match &finished.ending {
+            Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(result),
+            Ending::Skipped { result, .. } => result.as_ref(),
+            Ending::Failed(_) => None,
+        };
+        if !mark.is_some_and(|mark| mark.inlined) {
+            return Ok(None);
+        }
+        let (_, step) = self.step_record(task, finished.step_id)?;
+        let result = step.end.and_then(|end| end.result);
+        let result = result.ok_or_else(|| store::Error::Damaged(format!("step {} has no result", finished.step_id)))?;
+        Ok(Some(self.payload(&result, 0, result.bytes)?))
+    }
+
+    /// A batch as a whole: the fold over its log so far.
+    pub fn batch(&self, at: Located) -> Result<BatchView, Error> {
+        let head = self.head(at)?;
+        let outline = self.outline(&head)?;
+        let mut state = State::new(outline.calls.len(), outline.options.stop_on_error);
+        loop {
+            let entries = self.entries(at, state.last_sequence)?;
+            if entries.is_empty() {
+                break;
+            }
+            for entry in &entries {
+                state.apply(entry)?;
+            }
+        }
+        let results = state.calls.iter().map(|call| match call.finished() {
+            Some(finished) => self.inlined(at.task, finished),
+            None => Ok(None),
+        });
+        let results = results.collect::<Result<_, _>>()?;
+        Ok(BatchView { head, outline, state, results })
+    }
+
+    /// A tenant's batches, newest first: of one task, or of all.
+    pub fn batches(
+        &self,
+        tenant: &str,
+        task: Option<TaskNo>,
+        before: Option<BatchNo>,
+        limit: usize,
+    ) -> Result<Page<(Located, BatchRecord)>, Error> {
+        let end = before.unwrap_or(BatchNo(u64::MAX));
+        let (low, high) = match task {
+            Some(task) => (layout::batch(task, BatchNo(0)), layout::batch(task, end)),
+            None => (layout::tenant_batch(tenant, BatchNo(0)), layout::tenant_batch(tenant, end)),
+        };
+        let rows = self.store.scan(&low..&high, Order::Descending, limit + 1)?;
+        let mut items = Vec::with_capacity(rows.len().min(limit));
+        let mut next = None;
+        for (key, value) in rows {
+            if items.len() == limit {
+                next = items.last().map(|(at, _): &(Located, _)| Bytes::copy_from_slice(&at.batch.0.to_be_bytes()));
+                break;
+            }
+            let batch = layout::batch_of(&key).unwrap_or(BatchNo(0));
+            if let Some(task) = task {
+                items.push((Located { task, batch }, records::decode_batch(&value)?));
+            } else {
+                let at = Located { task: located(&records::decode::<Locator>(&value)?).task, batch };
+                self.verify(at.task)?;
+                items.push((at, self.head(at)?));
+            }
+        }
+        Ok(Page { items, next })
+    }
+
+    /// The task and batch of a call's step.
+    pub fn locate_step(&self, tenant: &str, step_id: &str) -> Result<(Located, StepId), Error> {
+        let absent = || Error::NotFound { kind: "step", id: step_id.into() };
+        let step = uuid::Uuid::try_parse(step_id).map(StepId).map_err(|_| absent())?;
+        let value = self.store.get(&layout::step_locator(step))?.ok_or_else(absent)?;
+        let at = located(&records::decode::<Locator>(&value)?);
+        self.verify(at.task)?;
+        if self.task_head(at.task)?.tenant == tenant { Ok((at, step)) } else { Err(absent()) }
+    }
+
+    /// A step's record.
+    pub fn step_record(&self, task: TaskNo, step: StepId) -> Result<(BatchNo, StepRecord), Error> {
+        let (first, last) = (layout::step(task, step, 0), layout::step(task, step, u8::MAX));
+        let rows = self.store.scan(&first..&last, Order::Ascending, usize::from(u8::MAX))?;
+        let parts: BytesMut = rows.into_iter().flat_map(|(_, part)| part).collect();
+        if parts.is_empty() {
+            return Err(store::Error::Damaged(format!("the record of step {step} is gone")).into());
+        }
+        Ok(records::decode_step(step, &parts.freeze())?)
+    }
+
+    /// Bytes of a payload, from `offset`, exactly `bytes` of them.
+    pub fn payload(&self, payload: &Payload, offset: u64, bytes: u64) -> Result<Bytes, Error> {
+        let cut = || store::Error::Damaged("a payload is shorter than its record says".into());
+        let bytes = usize::try_from(bytes).map_err(|_| cut())?;
+        match &payload.body {
+            Body::Inline(content) => {
+                let start = usize::try_from(offset).map_err(|_| cut())?;
+                let end = start.checked_add(bytes).filter(|&end| end <= content.len()).ok_or_else(cut)?;
+                Ok(content.slice(start..end))
+            }
+            Body::Blob(blob) => {
+                let mut content = BytesMut::with_capacity(bytes);
+                while content.len() < bytes {
+                    let at = offset + content.len() as u64;
+                    let piece = self.store.read_blob(*blob, at, bytes - content.len())?;
+                    if piece.is_empty() {
+                        return Err(cut().into());
+                    }
+                    content.extend_from_slice(&piece);
+                }
+                Ok(content.freeze())
+            }
+        }
+    }
+
+    pub(super) fn must(&self, key: &[u8], what: &str) -> Result<Bytes, Error> {
+        let value = self.store.get(key)?;
+        Ok(value.ok_or_else(|| store::Error::Damaged(format!("{what} is gone (key {key:02x?})")))?)
+    }
+}
+
+pub(super) fn located(locator: &Locator) -> Located {
+    Located { task: TaskNo(locator.task), batch: BatchNo(locator.batch) }
+}

@@ -1,0 +1,352 @@
+//! The loop.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    Command,
+    attempt::{self, AttemptEnd, Lane},
+    error::Error,
+    ids::Ids,
+    persist::Group,
+    read::{Located, Reader},
+    tail::TailWriter,
+};
+use crate::{
+    batch::{
+        core::{BatchNo, Begin, Context, Core, Effect, Input, Output, TaskNo},
+        event::Event,
+        state::State,
+    },
+    clock::Clock,
+    dispatch::Backends,
+    store::{
+        self, Commit, layout,
+        records::{self, BatchRecord, Counters, Task},
+    },
+};
+
+/// The most inputs that one commit serves: a bound on how long the first of them waits.
+const GROUP_INPUTS: usize = 256;
+/// A group is committed once it is this large; the store's bound on one commit is 4 MiB, and one input adds at most about 1.
+const GROUP_BYTES: usize = 1 << 20;
+/// How long a full store is left alone before the commit is tried again.
+pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
+/// A timer far enough away to mean none.
+const NEVER: Duration = Duration::from_hours(365 * 24);
+
+/// A batch that runs, as the engine sees it.
+pub(super) struct LiveBatch {
+    pub(super) at: Located,
+    pub(super) tenant: Arc<str>,
+    pub(super) head: BatchRecord,
+    pub(super) tail: TailWriter,
+    /// By index: the attempts that are under way.
+    pub(super) attempts: HashMap<u32, AbortHandle>,
+}
+
+/// A task that has live batches.
+pub(super) struct LiveTask {
+    pub(super) record: Task,
+    pub(super) batches: usize,
+}
+
+/// All live state.
+pub(super) struct Loop {
+    pub(super) core: Core,
+    pub(super) clock: Clock,
+    pub(super) ids: Ids,
+    pub(super) reader: Arc<Reader>,
+    pub(super) backends: Backends,
+    pub(super) counters: Counters,
+    pub(super) live: HashMap<BatchNo, LiveBatch>,
+    pub(super) by_id: HashMap<(Arc<str>, Arc<str>), BatchNo>,
+    pub(super) tasks: HashMap<TaskNo, LiveTask>,
+    pub(super) task_numbers: HashMap<(Arc<str>, Arc<str>), TaskNo>,
+    pub(super) group: Group,
+    attempts: JoinSet<AttemptEnd>,
+    call_timeout: Duration,
+    full: Arc<AtomicBool>,
+    /// Set while the server is about to stop: when running calls are given up.
+    give_up: Option<Instant>,
+}
+
+impl Loop {
+    /// Reads what an earlier run left unfinished and takes it up again.
+    pub(super) async fn open(
+        reader: Arc<Reader>,
+        full: Arc<AtomicBool>,
+        clock: Clock,
+        call_timeout: Duration,
+        backends: Backends,
+    ) -> Result<Self, Error> {
+        let counters = match reader.store.get(layout::COUNTERS)? {
+            Some(value) => records::decode(&value)?,
+            None => Counters { next_task: 1, next_batch: 1 },
+        };
+        let mut this = Self {
+            core: Core::default(),
+            clock,
+            ids: Ids::new(clock),
+            reader,
+            backends,
+            counters,
+            live: HashMap::new(),
+            by_id: HashMap::new(),
+            tasks: HashMap::new(),
+            task_numbers: HashMap::new(),
+            group: Group::default(),
+            attempts: JoinSet::new(),
+            call_timeout,
+            full,
+            give_up: None,
+        };
+        for at in this.open_batches()? {
+            this.take_up(at)?;
+            if this.group.bytes >= GROUP_BYTES {
+                this.commit().await?;
+            }
+        }
+        this.commit().await?;
+        Ok(this)
+    }
+
+    /// Takes a batch up where its log ends.
+    fn take_up(&mut self, at: Located) -> Result<(), Error> {
+        self.reader.verify(at.task)?;
+        let head = self.reader.head(at)?;
+        let spec = Arc::new(self.reader.spec(&head)?);
+        let mut state = State::new(spec.calls.len(), spec.options.stop_on_error);
+        loop {
+            let entries = self.reader.entries(at, state.last_sequence)?;
+            if entries.is_empty() {
+                break;
+            }
+            for entry in &entries {
+                state.apply(entry)?;
+            }
+        }
+        let record = self.reader.task_head(at.task)?;
+        let tenant: Arc<str> = record.tenant.as_str().into();
+        let batch_id: Arc<str> = head.batch_id.as_str().into();
+        self.task_numbers.insert((tenant.clone(), record.task_id.as_str().into()), at.task);
+        self.tasks.entry(at.task).or_insert(LiveTask { record, batches: 0 }).batches += 1;
+        let keys = self.stored_keys(at.task, &spec)?;
+        let stop = head.stop;
+        let tail = TailWriter::new(state.last_sequence);
+        self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
+        let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
+        self.live.insert(at.batch, live);
+        let begin = Begin { batch: at.batch, task: at.task, tenant, batch_id, spec, keys };
+        self.step(Input::Resume { begin, state, stop });
+        Ok(())
+    }
+
+    /// Runs until the server has stopped, or the store fails.
+    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), store::Error> {
+        let outcome = self.turn_until_stopped(&mut commands).await;
+        self.attempts.shutdown().await;
+        self.backends.shutdown().await;
+        outcome
+    }
+
+    async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
+        let mut tools = self.backends.changes();
+        loop {
+            self.commit().await?;
+            if self.has_stopped() {
+                return Ok(());
+            }
+            self.take_one(commands, &mut tools).await?;
+            // Whatever else is ready on this runtime goes into the same flush.
+            tokio::task::yield_now().await;
+            let mut inputs = 1;
+            while inputs < GROUP_INPUTS && self.group.bytes < GROUP_BYTES {
+                if let Some(end) = self.attempts.try_join_next() {
+                    self.attempt_ended(end)?;
+                } else if let Ok(command) = commands.try_recv() {
+                    self.obey(command);
+                } else {
+                    break;
+                }
+                inputs += 1;
+            }
+        }
+    }
+
+    /// Waits for something to happen, and takes it in.
+    async fn take_one(
+        &mut self,
+        commands: &mut mpsc::Receiver<Command>,
+        tools: &mut tokio::sync::watch::Receiver<u64>,
+    ) -> Result<(), store::Error> {
+        let due = self.clock.instant(self.core.next_due().unwrap_or(NEVER)).into();
+        let give_up = self.give_up.unwrap_or(due);
+        tokio::select! {
+            Some(end) = self.attempts.join_next(), if !self.attempts.is_empty() => self.attempt_ended(end)?,
+            command = commands.recv() => match command {
+                Some(command) => self.obey(command),
+                // Nobody is left who could ask for anything.
+                None => self.drain(Duration::ZERO),
+            },
+            () = sleep_until(due) => self.step(Input::Tick),
+            Ok(()) = tools.changed() => self.step(Input::ToolsChanged),
+            () = sleep_until(give_up), if self.give_up.is_some() => {}
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, command: Command) {
+        // Whoever asked may be gone by now; a batch that was taken in runs all the same.
+        match command {
+            Command::Start(request) => self.start(*request),
+            Command::Plan { tenant, spec, reply } => {
+                let _ = reply.send(self.plan(&tenant, &spec));
+            }
+            Command::Follow { at, reply } => {
+                let _ = reply.send(self.live.get(&at.batch).map(|live| live.tail.reader()));
+            }
+            Command::ListTools { reply } => {
+                let _ = reply.send(self.backends.list_tools());
+            }
+            Command::Drain { grace } => self.drain(grace),
+        }
+    }
+
+    fn drain(&mut self, grace: Duration) {
+        if self.give_up.is_none() {
+            self.give_up = Some(Instant::now() + grace);
+            self.step(Input::Drain);
+        }
+    }
+
+    pub(super) fn draining(&self) -> bool {
+        self.give_up.is_some()
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.give_up.is_some_and(|give_up| !self.core.is_busy() || Instant::now() >= give_up)
+    }
+
+    pub(super) fn step(&mut self, input: Input) {
+        let mut out = Output::default();
+        let mut context = Context { now: self.clock.now(), ids: &mut self.ids, tools: &self.backends };
+        self.core.step(input, &mut context, &mut out);
+        self.persist(out);
+    }
+
+    fn attempt_ended(&mut self, end: Result<AttemptEnd, tokio::task::JoinError>) -> Result<(), store::Error> {
+        match end {
+            Ok(AttemptEnd { batch, index, input }) => {
+                if let Some(live) = self.live.get_mut(&batch) {
+                    live.attempts.remove(&index);
+                }
+                self.step(input?);
+                Ok(())
+            }
+            // It was aborted, and the core has counted it as lost already.
+            Err(error) if error.is_cancelled() => Ok(()),
+            Err(error) => Err(store::Error::Failed(format!("an attempt ended in a panic: {error}"))),
+        }
+    }
+
+    /// Makes the group durable, then tells everyone and carries out the wishes.
+    async fn commit(&mut self) -> Result<(), store::Error> {
+        let mut group = std::mem::take(&mut self.group);
+        if !group.ops.is_empty() {
+            let commit = Commit { expect: Vec::new(), ops: std::mem::take(&mut group.ops) };
+            self.commit_until_there_is_space(commit).await?;
+        }
+        let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
+        for (batch, line) in group.lines {
+            lines.entry(batch).or_default().push(line);
+        }
+        // Attempts leave before readers are told: the next call waits for nothing but the disk.
+        for effect in group.effects {
+            self.carry_out(effect);
+        }
+        for (batch, lines) in lines {
+            let over = lines.last().is_some_and(|line| matches!(line.entry.event, Event::BatchFinished { .. }));
+            if let Some(live) = self.live.get(&batch) {
+                live.tail.push(lines);
+            }
+            if over {
+                self.forget(batch);
+            }
+        }
+        for reply in group.replies {
+            reply();
+        }
+        Ok(())
+    }
+
+    async fn commit_until_there_is_space(&self, commit: Commit) -> Result<(), store::Error> {
+        loop {
+            match self.reader.store.commit(commit.clone()) {
+                Err(store::Error::Full(message)) => {
+                    if !self.full.swap(true, Ordering::Relaxed) {
+                        tracing::error!(message, "the store is full: nothing goes on until there is space");
+                    }
+                    sleep(FULL_RETRY).await;
+                }
+                Ok(()) => {
+                    if self.full.swap(false, Ordering::Relaxed) {
+                        tracing::info!("there is space again");
+                    }
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Send(wish) => self.spawn(Lane::Call, wish),
+            Effect::Lookup(wish) => self.spawn(Lane::Lookup, wish),
+            Effect::Abort { batch, index } => {
+                if let Some(attempt) = self.live.get_mut(&batch).and_then(|live| live.attempts.remove(&index)) {
+                    attempt.abort();
+                }
+            }
+        }
+    }
+
+    fn spawn(&mut self, lane: Lane, wish: crate::batch::core::Attempt) {
+        let (batch, index) = (wish.batch, wish.index);
+        let Some((spec, _)) = self.core.batch(batch) else { return };
+        let Some(live) = self.live.get_mut(&batch) else { return };
+        let attempt = attempt::outgoing(spec, &live.head.batch_id, &wish, self.call_timeout);
+        let run =
+            attempt::run(lane, wish, attempt, self.backends.clone(), Arc::clone(&self.reader), live.tail.progress());
+        let handle = self.attempts.spawn(run);
+        live.attempts.insert(index, handle);
+    }
+
+    /// A batch is over and everyone was told.
+    fn forget(&mut self, batch: BatchNo) {
+        let Some(live) = self.live.remove(&batch) else { return };
+        self.by_id.remove(&(live.tenant.clone(), live.head.batch_id.as_str().into()));
+        let task = live.at.task;
+        if let Some(entry) = self.tasks.get_mut(&task) {
+            entry.batches -= 1;
+            if entry.batches == 0
+                && let Some(entry) = self.tasks.remove(&task)
+            {
+                self.task_numbers.remove(&(live.tenant, entry.record.task_id.as_str().into()));
+            }
+        }
+    }
+}

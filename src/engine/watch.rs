@@ -1,0 +1,165 @@
+//! Following a batch: a cursor over its log, pulled at the reader's speed (R9).
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::{
+    Engine,
+    error::Error,
+    read::{Located, LogLine},
+    tail::{Progress, TailReader},
+};
+use crate::{batch::event::Event, store::records::Outline};
+
+/// What a reader is told.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// The next entry of the log.
+    Line(Arc<LogLine>),
+    /// Progress of a running call.
+    Progress(Progress),
+}
+
+/// A cursor over a batch's log. Dropping it leaves nothing behind.
+pub struct Watch {
+    engine: Engine,
+    at: Located,
+    /// The batch's calls.
+    pub outline: Arc<Outline>,
+    after: u64,
+    tail: Option<TailReader>,
+    progress: Option<broadcast::Receiver<Progress>>,
+    buffer: VecDeque<Arc<LogLine>>,
+    /// By index: this reader was told that the call has ended, so its progress is stale.
+    ended: Vec<bool>,
+    over: bool,
+}
+
+impl Watch {
+    /// A watch over a batch that runs.
+    pub(super) fn live(engine: Engine, at: Located, outline: Arc<Outline>, after: u64, tail: TailReader) -> Self {
+        let progress = tail.progress();
+        Self { tail: Some(tail), progress, ..Self::ended(engine, at, outline, after, u64::MAX) }
+    }
+
+    /// A watch over a batch whose last entry is `last`.
+    pub(super) fn ended(engine: Engine, at: Located, outline: Arc<Outline>, after: u64, last: u64) -> Self {
+        let ended = vec![false; outline.calls.len()];
+        let over = after >= last;
+        Self { engine, at, outline, after, tail: None, progress: None, buffer: VecDeque::new(), ended, over }
+    }
+
+    /// Where the batch is.
+    #[must_use]
+    pub fn located(&self) -> Located {
+        self.at
+    }
+
+    /// What comes next; `None` after the batch's last entry. An error ends the watch: the reader goes on with a new one, after the
+    /// last entry that it got.
+    pub async fn next(&mut self) -> Option<Result<Told, Error>> {
+        loop {
+            if let Some(line) = self.buffer.pop_front() {
+                return Some(Ok(self.tell(line)));
+            }
+            if self.over {
+                return None;
+            }
+            match self.fill().await {
+                Ok(None) => {}
+                Ok(Some(progress)) => return Some(Ok(Told::Progress(progress))),
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, line: Arc<LogLine>) -> Told {
+        self.after = line.entry.sequence;
+        match &line.entry.event {
+            Event::BatchFinished { .. } => self.over = true,
+            Event::CallFinished(finished) => {
+                if let Some(ended) = self.ended.get_mut(finished.index as usize) {
+                    *ended = true;
+                }
+            }
+            Event::BatchStarted
+            | Event::CallStarted { .. }
+            | Event::CallRetrying { .. }
+            | Event::BatchResumed { .. } => {}
+        }
+        Told::Line(line)
+    }
+
+    /// Fills the buffer with what is there, or waits for something to happen.
+    async fn fill(&mut self) -> Result<Option<Progress>, Error> {
+        let Some(tail) = &mut self.tail else {
+            self.page().await?;
+            // Nobody writes this log any more, and it has no end yet: the server is stopping.
+            return if self.buffer.is_empty() { Err(Error::Stopping) } else { Ok(None) };
+        };
+        match tail.after(self.after) {
+            None => self.page().await?,
+            Some(lines) if lines.is_empty() => {
+                tokio::select! {
+                    biased;
+                    rung = tail.bell.changed() => {
+                        if rung.is_err() && *tail.bell.borrow() <= self.after {
+                            self.tail = None;
+                        }
+                    }
+                    progress = next_progress(&mut self.progress) => {
+                        return Ok(progress.filter(|progress| !self.ended.get(progress.index as usize).is_some_and(|&ended| ended)));
+                    }
+                }
+            }
+            Some(lines) => {
+                for line in lines {
+                    let line = if needs_result(&line) { self.complete(&line).await? } else { line };
+                    self.buffer.push_back(line);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn page(&mut self) -> Result<(), Error> {
+        let (at, after) = (self.at, self.after);
+        let lines = self.engine.read(move |reader| reader.lines(at, after)).await?;
+        self.buffer.extend(lines.into_iter().map(Arc::new));
+        Ok(())
+    }
+
+    async fn complete(&self, line: &Arc<LogLine>) -> Result<Arc<LogLine>, Error> {
+        let (task, entry) = (self.at.task, line.entry.clone());
+        let line = self.engine.read(move |reader| Ok(LogLine { result: reader.shown(task, &entry)?, entry })).await?;
+        Ok(Arc::new(line))
+    }
+}
+
+/// Whether the entry shows a result that the ring does not hold.
+fn needs_result(line: &LogLine) -> bool {
+    use crate::batch::event::Ending;
+    let Event::CallFinished(finished) = &line.entry.event else { return false };
+    let mark = match &finished.ending {
+        Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(*result),
+        Ending::Skipped { result, .. } => *result,
+        Ending::Failed(_) => None,
+    };
+    line.result.is_none() && mark.is_some_and(|mark| mark.inlined)
+}
+
+/// The next progress; never resolves once there will be none.
+async fn next_progress(progress: &mut Option<broadcast::Receiver<Progress>>) -> Option<Progress> {
+    loop {
+        let Some(receiver) = progress else { return std::future::pending().await };
+        match receiver.recv().await {
+            Ok(news) => return Some(news),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => *progress = None,
+        }
+    }
+}

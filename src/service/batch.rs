@@ -1,0 +1,174 @@
+//! `BatchService`.
+
+use std::sync::Arc;
+
+use tonic::{Request, Response, Status, async_trait};
+
+use super::{
+    TENANT, check, convert, page, status,
+    stream::{self, Events},
+};
+use crate::{
+    batch::{core::BatchNo, spec::Spec},
+    clock::Clock,
+    engine::{Engine, PlannedCall, read::Located},
+    proto::{self, batch_event, batch_service_server::BatchService},
+    store::records::BatchRecord,
+};
+
+/// Serves `BatchService` from an engine.
+pub(super) struct Batches {
+    pub(super) engine: Engine,
+    pub(super) clock: Clock,
+}
+
+fn execute_response(event: proto::BatchEvent) -> proto::ExecuteBatchResponse {
+    proto::ExecuteBatchResponse { event: Some(event) }
+}
+
+fn watch_response(event: proto::BatchEvent) -> proto::WatchBatchResponse {
+    proto::WatchBatchResponse { event: Some(event) }
+}
+
+#[async_trait]
+impl BatchService for Batches {
+    type ExecuteBatchStream = Events<proto::ExecuteBatchResponse>;
+    type WatchBatchStream = Events<proto::WatchBatchResponse>;
+
+    async fn execute_batch(
+        &self,
+        request: Request<proto::ExecuteBatchRequest>,
+    ) -> Result<Response<Self::ExecuteBatchStream>, Status> {
+        let deadline = stream::deadline(request.metadata());
+        let request = request.into_inner();
+        let known = Some(request.batch_id.as_str()).filter(|id| !id.is_empty());
+        let digest = check::content_digest(&request);
+        if request.validate_only {
+            if let Some(batch_id) = known {
+                self.engine.claimed(TENANT, batch_id, digest).await.map_err(status::engine)?;
+            }
+            return self.plan(&request).await;
+        }
+        let attached = self.engine.attach(TENANT, known, digest).await.map_err(status::engine)?;
+        let (batch_id, watch) = if let Some(attached) = attached {
+            attached
+        } else {
+            let spec = check::check(&request).map_err(|refusal| status::refusal(&refusal))?;
+            self.engine.execute(TENANT, spec).await.map_err(status::engine)?
+        };
+        Ok(Response::new(stream::events(self.engine.clone(), self.clock, batch_id, watch, deadline, execute_response)))
+    }
+
+    async fn watch_batch(
+        &self,
+        request: Request<proto::WatchBatchRequest>,
+    ) -> Result<Response<Self::WatchBatchStream>, Status> {
+        let deadline = stream::deadline(request.metadata());
+        let proto::WatchBatchRequest { batch_id, after_sequence } = request.into_inner();
+        let watch = self.engine.watch(TENANT, &batch_id, after_sequence).await.map_err(status::engine)?;
+        Ok(Response::new(stream::events(
+            self.engine.clone(),
+            self.clock,
+            batch_id.into(),
+            watch,
+            deadline,
+            watch_response,
+        )))
+    }
+
+    async fn get_batch(
+        &self,
+        request: Request<proto::GetBatchRequest>,
+    ) -> Result<Response<proto::GetBatchResponse>, Status> {
+        let batch_id = request.into_inner().batch_id;
+        let view = self.engine.read(move |reader| reader.batch(reader.find(TENANT, &batch_id)?)).await;
+        let batch = convert::batch(&view.map_err(status::engine)?);
+        Ok(Response::new(proto::GetBatchResponse { batch: Some(batch) }))
+    }
+
+    async fn list_batches(
+        &self,
+        request: Request<proto::ListBatchesRequest>,
+    ) -> Result<Response<proto::ListBatchesResponse>, Status> {
+        let proto::ListBatchesRequest { task_id, page_size, page_token } = request.into_inner();
+        let limit = page::size(page_size)?;
+        let list = ["batches", TENANT, &task_id];
+        let before = page::cursor(&list, &page_token)?.map(|cursor| BatchNo(u64::from_be_bytes(cursor)));
+        let owner = task_id.clone();
+        let page = self
+            .engine
+            .read(move |reader| {
+                let task = match owner.as_str() {
+                    "" => None,
+                    task_id => Some(reader.known_task(TENANT, task_id)?),
+                };
+                let page = reader.batches(TENANT, task, before, limit)?;
+                let mut batches = Vec::with_capacity(page.items.len());
+                for (at, head) in &page.items {
+                    batches.push(listed(reader, *at, head)?);
+                }
+                Ok((batches, page.next))
+            })
+            .await;
+        let (batches, next) = page.map_err(status::engine)?;
+        let next_page_token = next.map(|cursor| page::token(&list, &cursor)).unwrap_or_default();
+        Ok(Response::new(proto::ListBatchesResponse { batches, next_page_token }))
+    }
+
+    async fn cancel_batch(
+        &self,
+        _: Request<proto::CancelBatchRequest>,
+    ) -> Result<Response<proto::CancelBatchResponse>, Status> {
+        Err(status::not_served("CancelBatch"))
+    }
+}
+
+/// A batch without its results: from its head where it has ended, from its log where it runs.
+fn listed(
+    reader: &crate::engine::read::Reader,
+    at: Located,
+    head: &BatchRecord,
+) -> Result<proto::Batch, crate::engine::Error> {
+    if head.end.is_some() {
+        return Ok(convert::ended_batch(head, &reader.outline(head)?));
+    }
+    let mut batch = convert::batch(&reader.batch(at)?);
+    if let Some(summary) = &mut batch.summary {
+        summary.results.clear();
+    }
+    Ok(batch)
+}
+
+impl Batches {
+    /// Checks the request and shows what would become of it; runs nothing.
+    async fn plan(
+        &self,
+        request: &proto::ExecuteBatchRequest,
+    ) -> Result<Response<Events<proto::ExecuteBatchResponse>>, Status> {
+        let spec = check::check(request).map_err(|refusal| status::refusal(&refusal))?;
+        let shown = spec.clone();
+        let planned = self.engine.plan(TENANT, spec).await.map_err(status::engine)?;
+        let event = proto::BatchEvent {
+            batch_id: request.batch_id.clone(),
+            sequence: 0,
+            time: Some(convert::timestamp(self.clock.now().wall)),
+            event: Some(batch_event::Event::BatchPlanned(plan_message(&shown, planned))),
+        };
+        Ok(Response::new(Box::pin(tokio_stream::once(Ok(execute_response(event))))))
+    }
+}
+
+fn plan_message(spec: &Spec, planned: Vec<PlannedCall>) -> proto::BatchPlanned {
+    let text = |text: &Option<Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
+    let calls = (0..).zip(&spec.calls).zip(planned).map(|((index, call), planned)| proto::PlannedCall {
+        index,
+        tool: call.tool.to_string(),
+        base_tool: planned.base_tool,
+        backend: planned.backend,
+        key: text(&call.key),
+        lane: text(&call.lane),
+        skipped_step_id: planned.skipped_step_id.map(|step_id| step_id.to_string()).unwrap_or_default(),
+        error: planned.error.as_ref().map(convert::call_error),
+    });
+    proto::BatchPlanned { calls: calls.collect() }
+}

@@ -1,1 +1,0 @@
-//! R1: a request is checked whole, before anything runs.

@@ -1,0 +1,162 @@
+//! R1: a request is checked whole, before anything runs. It becomes a [`Spec`], or every rule that it breaks is named.
+
+mod calls;
+mod content;
+mod duration;
+mod fit;
+mod options;
+mod reference;
+mod text;
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    batch::spec::Spec,
+    json,
+    proto::{self, execute_batch_request::Source},
+};
+
+pub use calls::{MAX_ARGS_BYTES, MAX_KEY_BYTES, MAX_TOOL_BYTES};
+pub use content::content_digest;
+pub use fit::{Fitted, MAX_STATUS_BYTES, fit};
+pub use options::{MAX_ATTEMPTS, MAX_BACKOFF, MAX_CALL_TIMEOUT, MAX_CONCURRENCY, MAX_MULTIPLIER};
+pub use text::{MAX_AGENT_ID_BYTES, MAX_BATCH_ID_BYTES, MAX_TASK_ID_BYTES};
+
+/// The longest description of one violation. The longest that this module writes itself has less; what is cut is text from elsewhere.
+const MAX_DESCRIPTION_BYTES: usize = 1024;
+
+/// The longest path of a field, for the same reason.
+const MAX_FIELD_BYTES: usize = 256;
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The path of the field, such as `call_list.calls[3].key`; at most 256 bytes.
+    pub field: String,
+    /// What arrived, and what is allowed; at most 1 KiB, so that a few always fit into one status.
+    pub description: String,
+}
+
+impl Violation {
+    /// Cuts what is too long.
+    #[must_use]
+    pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        let (mut field, mut description) = (field.into(), description.into());
+        field.truncate(json::cut(&field, MAX_FIELD_BYTES).len());
+        description.truncate(json::cut(&description, MAX_DESCRIPTION_BYTES).len());
+        Self { field, description }
+    }
+}
+
+/// A request that breaks at least one rule of R1 or R2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", fit::message(self))]
+pub struct Refusal {
+    first: Violation,
+    rest: Vec<Violation>,
+}
+
+impl Refusal {
+    /// A request that breaks one rule.
+    #[must_use]
+    pub fn new(violation: Violation) -> Self {
+        Self { first: violation, rest: Vec::new() }
+    }
+
+    /// Every broken rule, in the order of the request's fields; one at least.
+    pub fn violations(&self) -> impl Iterator<Item = &Violation> + Clone {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// How many rules are broken; one at least.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        1 + self.rest.len()
+    }
+}
+
+/// A list of calls and the path by which a client knows it: `call_list.calls`, or `calls_ref` for one that came by reference.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    /// As they were sent, or as they stood in the variable.
+    pub calls: &'a [proto::ToolCall],
+    /// The path of the list; `[3].key` is put behind it.
+    pub field: &'a str,
+}
+
+/// Checks a request with the list that it holds itself.
+///
+/// # Errors
+/// Every violation of R1, in the order of the request's fields.
+pub fn check(request: &proto::ExecuteBatchRequest) -> Result<Spec, Refusal> {
+    check_with(request, own_list(request))
+}
+
+/// Checks a request with its list already found, or with the reason why there is none. Where there is none, the rest of the request is
+/// checked all the same.
+///
+/// # Errors
+/// Every violation of R1, in the order of the request's fields.
+pub fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Violation>) -> Result<Spec, Refusal> {
+    let mut violations = Violations::default();
+    text::check(&mut violations, "task_id", &request.task_id, 1, MAX_TASK_ID_BYTES);
+    text::check(&mut violations, "agent_id", &request.agent_id, 0, MAX_AGENT_ID_BYTES);
+    text::check(&mut violations, "batch_id", &request.batch_id, 0, MAX_BATCH_ID_BYTES);
+
+    // The options come after the list in the request, but say where its lanes are.
+    let mut in_options = Violations::default();
+    let unset = proto::BatchOptions::default();
+    let (options, path) = options::check(&mut in_options, request.options.as_ref().unwrap_or(&unset));
+    let calls = match list {
+        Ok(list) => calls::check(&mut violations, list, path.as_ref()),
+        Err(violation) => {
+            violations.0.push(violation);
+            Vec::new()
+        }
+    };
+    violations.0.append(&mut in_options.0);
+
+    violations.refuse()?;
+    Ok(Spec {
+        task_id: request.task_id.clone(),
+        agent_id: request.agent_id.clone(),
+        batch_id: (!request.batch_id.is_empty()).then(|| request.batch_id.clone()),
+        calls,
+        options,
+        content_digest: content_digest(request),
+    })
+}
+
+fn own_list(request: &proto::ExecuteBatchRequest) -> Result<List<'_>, Violation> {
+    match &request.source {
+        Some(Source::CallList(list)) => Ok(List { calls: &list.calls, field: "call_list.calls" }),
+        Some(Source::CallsRef(text)) => Err(reference::unresolved(text)),
+        None => Err(Violation::new(
+            "call_list",
+            "neither call_list nor calls_ref arrived; expected a list of 1 to 200 calls in call_list, or in calls_ref a reference \
+             to one, such as ${VAR_1}.calls",
+        )),
+    }
+}
+
+/// The violations found so far. A check that finds one goes on with whatever value is at hand: the request is refused, so the value
+/// is never seen.
+#[derive(Default)]
+struct Violations(Vec<Violation>);
+
+impl Violations {
+    fn add(&mut self, field: impl Into<String>, description: impl Into<String>) {
+        self.0.push(Violation::new(field, description));
+    }
+
+    fn refuse(self) -> Result<(), Refusal> {
+        let mut all = self.0.into_iter();
+        match all.next() {
+            None => Ok(()),
+            Some(first) => Err(Refusal { first, rest: all.collect() }),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Page sizes and page tokens (AIP-158).
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+use tonic::Status;
+
+use super::status;
+
+/// What a page holds where the client does not say.
+const DEFAULT_SIZE: usize = 50;
+/// The largest page; a larger request is given this.
+pub(super) const MAX_SIZE: usize = 1_000;
+/// Tells a token of another list, or an altered one, from a good one. Not a secret: whoever may see the list may see all of it.
+const MARK_BYTES: usize = 8;
+
+/// How many things a page holds.
+pub(super) fn size(page_size: i32) -> Result<usize, Status> {
+    match usize::try_from(page_size) {
+        Ok(0) => Ok(DEFAULT_SIZE),
+        Ok(size) => Ok(size.min(MAX_SIZE)),
+        Err(_) => {
+            Err(status::invalid("page_size", format!("is {page_size}; expected 0 (for {DEFAULT_SIZE}) to {MAX_SIZE}")))
+        }
+    }
+}
+
+/// A token for the page that begins at `cursor` of the list that `list` describes.
+pub(super) fn token(list: &[&str], cursor: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in mark(list, cursor).iter().chain(cursor) {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Where a token says that its page begins; `None` for the first page.
+pub(super) fn cursor<const N: usize>(list: &[&str], token: &str) -> Result<Option<[u8; N]>, Status> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let refused = || {
+        status::invalid(
+            "page_token",
+            "is not a token of this list; expected the next_page_token of an answer to the same request, or nothing",
+        )
+    };
+    let bytes = (token.len() == 2 * (MARK_BYTES + N)).then(|| unhex(token)).flatten().ok_or_else(refused)?;
+    let (found, cursor) = bytes.split_at(MARK_BYTES);
+    if found != mark(list, cursor) {
+        return Err(refused());
+    }
+    Ok(cursor.try_into().ok())
+}
+
+fn mark(list: &[&str], cursor: &[u8]) -> [u8; MARK_BYTES] {
+    let mut hash = Sha256::new();
+    for part in list {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.update(cursor);
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut mark = [0; MARK_BYTES];
+    mark.copy_from_slice(&digest[..MARK_BYTES]);
+    mark
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    text.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_leads_back_to_its_cursor() {
+        let token = token(&["batches", "t"], &7_u64.to_be_bytes());
+        assert_eq!(cursor(&["batches", "t"], &token).expect("taken"), Some(7_u64.to_be_bytes()));
+        assert_eq!(cursor::<8>(&["batches", "t"], "").expect("taken"), None);
+    }
+
+    #[test]
+    fn foreign_and_altered_tokens_are_refused() {
+        let good = token(&["batches", "t"], &7_u64.to_be_bytes());
+        for (list, text) in [
+            (["batches", "u"], good.clone()),
+            (["batches", "t"], good.replace('7', "8")),
+            (["batches", "t"], good[..good.len() - 2].to_owned()),
+            (["batches", "t"], "é".repeat(16)),
+            (["batches", "t"], "zz".repeat(16)),
+        ] {
+            assert!(cursor::<8>(&list, &text).is_err(), "{list:?} {text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_default_and_bounds() {
+        assert_eq!(size(0).expect("taken"), DEFAULT_SIZE);
+        assert_eq!(size(i32::MAX).expect("taken"), MAX_SIZE);
+        assert!(size(-1).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! The one place that makes a `tonic::Status`: code, message, and details that a program can act on (AIP-193).
+
+use std::{collections::HashMap, time::Duration};
+
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+use super::check::{self, Refusal};
+use crate::{engine, store};
+
+/// The domain of every `google.rpc.ErrorInfo`.
+const DOMAIN: &str = "toolbatch.v1";
+/// How long a client should wait before it tries again: a restart of the server takes about this long.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A refusal in the making.
+struct Draft {
+    code: Code,
+    reason: &'static str,
+    message: String,
+    details: ErrorDetails,
+}
+
+impl Draft {
+    fn new(code: Code, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: ErrorDetails::new() }
+    }
+
+    fn retry(mut self) -> Self {
+        self.details.set_retry_info(Some(RETRY_AFTER));
+        self
+    }
+
+    fn done(mut self) -> Status {
+        self.details.set_error_info(self.reason, DOMAIN, HashMap::new());
+        Status::with_error_details(self.code, self.message, self.details)
+    }
+}
+
+/// What the engine could not do.
+pub(super) fn engine(error: engine::Error) -> Status {
+    use engine::Error;
+    let message = error.to_string();
+    match error {
+        Error::NotFound { kind, id } => {
+            let reason = match kind {
+                "batch" => "BATCH_NOT_FOUND",
+                "step" => "STEP_NOT_FOUND",
+                _ => "TASK_NOT_FOUND",
+            };
+            let mut draft = Draft::new(Code::NotFound, reason, message);
+            draft.details.set_resource_info(kind, id, "", "");
+            draft.done()
+        }
+        Error::AlreadyExists { batch_id, .. } => {
+            let mut draft = Draft::new(Code::AlreadyExists, "BATCH_ID_TAKEN", message);
+            draft.details.set_resource_info("batch", batch_id, "", "");
+            draft.done()
+        }
+        Error::TaskEnded { .. } => Draft::new(Code::FailedPrecondition, "TASK_ENDED", message).done(),
+        Error::PastTheEnd { .. } => Draft::new(Code::OutOfRange, "PAST_THE_LAST_EVENT", message).done(),
+        Error::Stopping => Draft::new(Code::Unavailable, "SERVER_STOPPING", message).retry().done(),
+        Error::Store(error) => store(&error),
+    }
+}
+
+fn store(error: &store::Error) -> Status {
+    tracing::error!(%error, "a request failed in the store");
+    let message = error.to_string();
+    match error {
+        store::Error::Full(_) => Draft::new(Code::ResourceExhausted, "STORE_FULL", message).retry().done(),
+        store::Error::Failed(_) => Draft::new(Code::Unavailable, "STORE_FAILED", message).retry().done(),
+        store::Error::Damaged(_) | store::Error::Newer(_) => {
+            Draft::new(Code::DataLoss, "STORE_DAMAGED", message).done()
+        }
+        store::Error::InUse(_)
+        | store::Error::NotWritable(_)
+        | store::Error::Conflict(_)
+        | store::Error::Refused(_) => Draft::new(Code::Internal, "STORE_REFUSED", message).done(),
+    }
+}
+
+/// What R1 forbids, every violation by its field, as many as fit.
+pub(super) fn refusal(refusal: &Refusal) -> Status {
+    let fitted = check::fit(refusal);
+    let mut draft = Draft::new(Code::InvalidArgument, "INVALID_REQUEST", fitted.message);
+    for violation in fitted.violations {
+        draft.details.add_bad_request_violation(violation.field, violation.description);
+    }
+    draft.done()
+}
+
+/// One field that is wrong, in the small requests.
+pub(super) fn invalid(field: &str, description: impl Into<String>) -> Status {
+    let description = description.into();
+    let mut draft = Draft::new(Code::InvalidArgument, "INVALID_REQUEST", format!("{field}: {description}"));
+    draft.details.add_bad_request_violation(field, description);
+    draft.done()
+}
+
+/// An RPC of the contract that this version does not serve.
+pub(super) fn not_served(rpc: &str) -> Status {
+    Draft::new(Code::Unimplemented, "NOT_SERVED", format!("{rpc} is not served by this version")).done()
+}
+
+/// The client's own deadline has passed. Its batch goes on.
+pub(super) fn deadline() -> Status {
+    let message =
+        "the deadline that the client set has passed; the batch goes on: watch it from the last event received";
+    Draft::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).done()
+}
+
+/// A step that has no result to read.
+pub(super) fn no_result(step_id: &str, state: &str) -> Status {
+    let message = format!("step {step_id} has no result: it {state}");
+    Draft::new(Code::FailedPrecondition, "STEP_HAS_NO_RESULT", message).done()
+}
+
+/// A reader wants to begin behind the end.
+pub(super) fn past_result(offset: u64, bytes: u64) -> Status {
+    let message = format!("offset is {offset}, but the result has {bytes} bytes: send an offset of at most that");
+    Draft::new(Code::OutOfRange, "PAST_THE_RESULT", message).done()
+}
+
+/// A message that the codec refused for its size: tonic says `OUT_OF_RANGE`, gRPC's table `RESOURCE_EXHAUSTED`.
+pub(super) fn too_large(message: &str) -> Status {
+    Draft::new(Code::ResourceExhausted, "MESSAGE_TOO_LARGE", message).done()
+}

@@ -1,0 +1,227 @@
+//! `TaskService`.
+
+use bytes::Bytes;
+use futures_util::stream;
+use tonic::{Request, Response, Status, async_trait};
+
+use super::{TENANT, convert, page, status, stream::Events};
+use crate::{
+    batch::event::{Ending, StepId},
+    engine::{
+        Engine, Error,
+        read::{BatchView, Reader, StepView},
+    },
+    proto::{self, task_service_server::TaskService},
+};
+
+/// A result up to this size is part of its step; a larger one is read in pieces.
+const STEP_RESULT_MAX: u64 = 1024 * 1024;
+/// The piece that `ReadStepResult` sends at once.
+const CHUNK: u64 = 256 * 1024;
+/// The tool that a batch's own step names.
+const BATCH_TOOL: &str = "execute_tool_batch";
+
+/// Serves `TaskService` from an engine.
+pub(super) struct Tasks {
+    pub(super) engine: Engine,
+}
+
+#[async_trait]
+impl TaskService for Tasks {
+    type ReadStepResultStream = Events<proto::ReadStepResultResponse>;
+    type WatchTaskStream = Events<proto::WatchTaskResponse>;
+
+    async fn get_step(
+        &self,
+        request: Request<proto::GetStepRequest>,
+    ) -> Result<Response<proto::GetStepResponse>, Status> {
+        let step_id = request.into_inner().step_id;
+        let step = self.engine.read(move |reader| get_step(reader, &step_id)).await.map_err(status::engine)?;
+        Ok(Response::new(proto::GetStepResponse { step: Some(step) }))
+    }
+
+    async fn read_step_result(
+        &self,
+        request: Request<proto::ReadStepResultRequest>,
+    ) -> Result<Response<Self::ReadStepResultStream>, Status> {
+        let proto::ReadStepResultRequest { step_id, offset } = request.into_inner();
+        let wanted = step_id.clone();
+        let view = self.engine.read(move |reader| reader.step(TENANT, &wanted)).await.map_err(status::engine)?;
+        let Some(end) = view.record.end else { return Err(status::no_result(&step_id, "is still running")) };
+        let Some(result) = end.result else { return Err(status::no_result(&step_id, "failed")) };
+        if offset > result.bytes {
+            return Err(status::past_result(offset, result.bytes));
+        }
+        let source = (self.engine.clone(), result, offset);
+        let chunks = stream::try_unfold(source, |(engine, result, offset)| async move {
+            let bytes = CHUNK.min(result.bytes - offset);
+            if bytes == 0 {
+                return Ok(None);
+            }
+            let from = result.clone();
+            let chunk = engine.read(move |reader| reader.payload(&from, offset, bytes)).await;
+            let chunk = chunk.map_err(status::engine)?.to_vec();
+            Ok(Some((proto::ReadStepResultResponse { chunk }, (engine, result, offset + bytes))))
+        });
+        Ok(Response::new(Box::pin(chunks)))
+    }
+
+    async fn list_steps(
+        &self,
+        request: Request<proto::ListStepsRequest>,
+    ) -> Result<Response<proto::ListStepsResponse>, Status> {
+        let proto::ListStepsRequest { task_id, parent_step_id, page_size, page_token } = request.into_inner();
+        let limit = page::size(page_size)?;
+        if task_id.is_empty() && parent_step_id.is_empty() {
+            return Err(status::invalid(
+                "task_id",
+                "is empty; expected a task's id, or a batch's id in parent_step_id",
+            ));
+        }
+        let list = ["steps", TENANT, &task_id, &parent_step_id];
+        let after = page::cursor(&list, &page_token)?.map(|cursor| StepId(uuid::Uuid::from_bytes(cursor)));
+        let (task_name, parent) = (task_id.clone(), parent_step_id.clone());
+        let page = self
+            .engine
+            .read(move |reader| {
+                let (task, of) = scope(reader, &task_name, &parent)?;
+                reader.steps(task, of, after, limit)
+            })
+            .await
+            .map_err(status::engine)?;
+        let next_page_token = page.next.map(|cursor| page::token(&list, &cursor)).unwrap_or_default();
+        let steps = page.items.iter().map(step).collect();
+        Ok(Response::new(proto::ListStepsResponse { steps, next_page_token }))
+    }
+
+    async fn end_task(&self, _: Request<proto::EndTaskRequest>) -> Result<Response<proto::EndTaskResponse>, Status> {
+        Err(status::not_served("EndTask"))
+    }
+
+    async fn set_variable(
+        &self,
+        _: Request<proto::SetVariableRequest>,
+    ) -> Result<Response<proto::SetVariableResponse>, Status> {
+        Err(status::not_served("SetVariable"))
+    }
+
+    async fn list_usage(
+        &self,
+        _: Request<proto::ListUsageRequest>,
+    ) -> Result<Response<proto::ListUsageResponse>, Status> {
+        Err(status::not_served("ListUsage"))
+    }
+
+    async fn list_keys(&self, _: Request<proto::ListKeysRequest>) -> Result<Response<proto::ListKeysResponse>, Status> {
+        Err(status::not_served("ListKeys"))
+    }
+
+    async fn settle_key(
+        &self,
+        _: Request<proto::SettleKeyRequest>,
+    ) -> Result<Response<proto::SettleKeyResponse>, Status> {
+        Err(status::not_served("SettleKey"))
+    }
+
+    async fn watch_task(&self, _: Request<proto::WatchTaskRequest>) -> Result<Response<Self::WatchTaskStream>, Status> {
+        Err(status::not_served("WatchTask"))
+    }
+}
+
+/// Which steps a listing is of. A batch that is not the named task's is as unknown as one that is nobody's.
+fn scope(
+    reader: &Reader,
+    task_id: &str,
+    parent: &str,
+) -> Result<(crate::batch::core::TaskNo, Option<crate::batch::core::BatchNo>), Error> {
+    if parent.is_empty() {
+        return Ok((reader.known_task(TENANT, task_id)?, None));
+    }
+    let at = reader.find(TENANT, parent)?;
+    if !task_id.is_empty() && reader.known_task(TENANT, task_id)? != at.task {
+        return Err(Error::NotFound { kind: "batch", id: parent.into() });
+    }
+    Ok((at.task, Some(at.batch)))
+}
+
+/// A call's step with its args and result, or a batch's own step.
+fn get_step(reader: &Reader, step_id: &str) -> Result<proto::Step, Error> {
+    let view = match reader.step(TENANT, step_id) {
+        Ok(view) => view,
+        Err(Error::NotFound { .. }) => {
+            let Some(at) = reader.locate(TENANT, step_id)? else {
+                return Err(Error::NotFound { kind: "step", id: step_id.into() });
+            };
+            return Ok(batch_step(&reader.batch(at)?));
+        }
+        Err(error) => return Err(error),
+    };
+    let args = reader.args(&view.head, &view.outline, view.record.index)?;
+    let result = view.record.end.as_ref().and_then(|end| end.result.as_ref());
+    let result_json = match result {
+        Some(result) if result.bytes <= STEP_RESULT_MAX => text(&reader.payload(result, 0, result.bytes)?),
+        Some(_) | None => String::new(),
+    };
+    Ok(proto::Step { args_json: text(&args), result_json, ..step(&view) })
+}
+
+/// A call's step without its args and result.
+fn step(view: &StepView) -> proto::Step {
+    let record = &view.record;
+    let call = view.outline.calls.get(record.index as usize);
+    let tool = call.map_or_else(String::new, |call| call.tool.to_string());
+    let mut message = proto::Step {
+        step_id: record.step_id.to_string(),
+        parent_step_id: view.head.batch_id.clone(),
+        task_id: view.outline.task_id.clone(),
+        agent_id: view.outline.agent_id.clone(),
+        tool: tool.clone(),
+        base_tool: record.base_tool.clone(),
+        backend: record.backend.clone(),
+        key: call.and_then(|call| call.key.as_deref()).unwrap_or_default().to_owned(),
+        index: record.index,
+        status: proto::CallStatus::Running.into(),
+        attempts: record.attempts,
+        start_time: Some(convert::timestamp(record.start_time)),
+        ..proto::Step::default()
+    };
+    let Some(end) = &record.end else { return message };
+    message.status = convert::call_status(&end.finished.ending).into();
+    message.end_time = Some(convert::timestamp(end.time));
+    message.result_bytes = end.result.as_ref().map_or(0, |result| result.bytes);
+    match &end.finished.ending {
+        Ending::Failed(error) => message.error = Some(convert::call_error(error)),
+        Ending::Awaiting { await_id, .. } => message.await_id.clone_from(await_id),
+        Ending::Completed { .. } | Ending::Skipped { .. } => {}
+    }
+    let usage = end.usage.iter().map(|item| proto::UsageRow {
+        step_id: record.step_id.to_string(),
+        tool: tool.clone(),
+        unit: item.unit.clone(),
+        quantity: item.quantity,
+        ..proto::UsageRow::default()
+    });
+    message.usage = usage.collect();
+    message
+}
+
+/// A batch's own step: completed once the batch has ended, however its calls went (R10).
+fn batch_step(view: &BatchView) -> proto::Step {
+    let status = if view.state.end.is_some() { proto::CallStatus::Completed } else { proto::CallStatus::Running };
+    proto::Step {
+        step_id: view.head.batch_id.clone(),
+        task_id: view.outline.task_id.clone(),
+        agent_id: view.outline.agent_id.clone(),
+        tool: BATCH_TOOL.into(),
+        base_tool: BATCH_TOOL.into(),
+        status: status.into(),
+        attempts: 1,
+        start_time: Some(convert::timestamp(view.head.start_time)),
+        end_time: view.state.end.map(|end| convert::timestamp(end.time)),
+        ..proto::Step::default()
+    }
+}
+
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,54 @@
+//! `ToolService`, as agents see it.
+
+use tonic::{Request, Response, Status, async_trait};
+
+use super::{TENANT, page, status, stream::Events};
+use crate::{
+    engine::Engine,
+    proto::{self, tool_service_server::ToolService},
+};
+
+/// Serves `ToolService` from an engine.
+pub(super) struct Tools {
+    pub(super) engine: Engine,
+}
+
+#[async_trait]
+impl ToolService for Tools {
+    type CallToolWithProgressStream = Events<proto::CallToolWithProgressResponse>;
+
+    async fn list_tools(
+        &self,
+        request: Request<proto::ListToolsRequest>,
+    ) -> Result<Response<proto::ListToolsResponse>, Status> {
+        let proto::ListToolsRequest { page_size, page_token, .. } = request.into_inner();
+        let limit = page::size(page_size)?;
+        let list = ["tools", TENANT];
+        let from = page::cursor(&list, &page_token)?.map_or(0, u64::from_be_bytes);
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        let all = self.engine.list_tools().await.map_err(status::engine)?;
+        let end = from.saturating_add(limit);
+        let next_page_token =
+            if all.len() > end { page::token(&list, &(end as u64).to_be_bytes()) } else { String::new() };
+        let tools = all.into_iter().skip(from).take(limit).map(|listed| listed.tool).collect();
+        Ok(Response::new(proto::ListToolsResponse { tools, next_page_token }))
+    }
+
+    async fn call_tool(&self, _: Request<proto::CallToolRequest>) -> Result<Response<proto::CallToolResponse>, Status> {
+        Err(status::not_served("CallTool"))
+    }
+
+    async fn call_tool_with_progress(
+        &self,
+        _: Request<proto::CallToolWithProgressRequest>,
+    ) -> Result<Response<Self::CallToolWithProgressStream>, Status> {
+        Err(status::not_served("CallToolWithProgress"))
+    }
+
+    async fn lookup_call(
+        &self,
+        _: Request<proto::LookupCallRequest>,
+    ) -> Result<Response<proto::LookupCallResponse>, Status> {
+        Err(status::not_served("LookupCall"))
+    }
+}

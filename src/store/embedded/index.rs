@@ -1,0 +1,304 @@
+//! sled, and what has to be done so that it loses nothing (STORE.md 2). No other file touches it.
+//!
+//! The rules: one batch between two syncs and nothing else that writes; a sync of our own, as sled's `flush` is none; half-made
+//! snapshots are deleted before it opens; it opens on a thread of its own, since damage makes it panic; each record has a
+//! checksum; the record `!ckpt` says where sled stands, and what it must hold.
+
+use std::{
+    any::Any,
+    fs::{self, File},
+    io,
+    ops::Bound,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use sled::IVec;
+
+use super::{
+    disk,
+    integrity::Tally,
+    overlay::{Layered, Records},
+    seal::bytes_at,
+};
+use crate::store::{Error, Order, TASK_PREFIX};
+
+/// Where sled stands: written with every batch.
+const CHECKPOINT_KEY: &[u8] = b"!ckpt";
+
+/// The version of that record.
+const VERSION: u8 = 1;
+
+/// Pauses before sled is opened again while an earlier handle of its file is not gone yet, and how often: 5 s, as for our own lock.
+const RETRY: Duration = Duration::from_millis(50);
+const RETRIES: u32 = 100;
+
+/// What sled holds as of a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    /// The last commit in it.
+    pub(super) lsn: u64,
+    /// The tally of everything above the tasks.
+    pub(super) globals: Tally,
+}
+
+pub(super) struct Index {
+    db: sled::Db,
+    /// Our own handle of sled's file, to sync it.
+    file: File,
+    dir: PathBuf,
+    store_id: [u8; 16],
+    /// Set by an error that leaves sled in an unknown state: nothing more is written to it.
+    broken: AtomicBool,
+}
+
+/// A range of keys.
+pub(super) type Span<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+impl Index {
+    /// Makes the index of a new store.
+    pub(super) fn create(dir: &Path, store_id: [u8; 16], cache: u64) -> Result<(), Error> {
+        disk::create_dir(dir)?;
+        let index = Self::over(open_db(dir, cache)?, dir, store_id)?;
+        index.apply(&Records::new(), Checkpoint::default())?;
+        index.sync()?;
+        for name in ["conf", "db"] {
+            let path = dir.join(name);
+            let synced = File::open(&path).and_then(|file| file.sync_all());
+            synced.map_err(|error| disk::failure("cannot sync", &path, &error))?;
+        }
+        disk::sync_dir(&dir.join("blobs"))?;
+        disk::sync_dir(dir)
+    }
+
+    /// Opens what [`Index::create`] made, and checks that everything above the tasks is as it was at the last checkpoint.
+    pub(super) fn open(dir: &Path, store_id: [u8; 16], cache: u64) -> Result<(Self, Checkpoint), Error> {
+        for name in disk::names(dir)? {
+            // Killed while it wrote one, sled would take it for the newest snapshot and not open. The one before is still there.
+            if name.starts_with("snap.") && name.ends_with(".generating") {
+                disk::remove(&dir.join(name))?;
+            }
+        }
+        for name in ["conf", "db"] {
+            // sled would begin anew without them, and without a word.
+            let path = dir.join(name);
+            if fs::metadata(&path).map_or(0, |file| file.len()) == 0 {
+                return Err(damaged(&path, "is missing or empty"));
+            }
+        }
+        let db = match open_db(dir, cache) {
+            Err(Error::Damaged(cause)) if set_snapshots_aside(dir)? => {
+                tracing::warn!(cause, "sled did not open; it is opened again from its log, without its snapshot");
+                open_db(dir, cache)?
+            }
+            opened => opened?,
+        };
+        let index = Self::over(db, dir, store_id)?;
+        let checkpoint = index.checkpoint()?;
+        let found = index.globals()?;
+        if found != checkpoint.globals {
+            let expected = checkpoint.globals.count;
+            let what = match found.count {
+                count if count == expected => {
+                    format!("the {count} records above the tasks are not those that were written")
+                }
+                count => format!("{expected} records above the tasks were written, {count} are there"),
+            };
+            return Err(damaged(dir, &what));
+        }
+        Ok((index, checkpoint))
+    }
+
+    fn over(db: sled::Db, dir: &Path, store_id: [u8; 16]) -> Result<Self, Error> {
+        let path = dir.join("db");
+        let file = File::open(&path).map_err(|error| disk::failure("cannot open", &path, &error))?;
+        Ok(Self { db, file, dir: dir.to_owned(), store_id, broken: AtomicBool::new(false) })
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint, Error> {
+        let record = self.get(CHECKPOINT_KEY)?;
+        let record = record.ok_or_else(|| damaged(&self.dir, "does not say where it stands: its content is lost"))?;
+        let parse = || {
+            let (&VERSION, rest) = record.split_first()? else { return None };
+            let lsn = u64::from_be_bytes(bytes_at(rest, 16)?);
+            Some((bytes_at(rest, 0)?, Checkpoint { lsn, globals: Tally::decode(rest.get(24..)?)? }))
+        };
+        let (store_id, checkpoint): ([u8; 16], _) =
+            parse().ok_or_else(|| damaged(&self.dir, "has an unreadable record of where it stands"))?;
+        if store_id != self.store_id {
+            return Err(damaged(&self.dir, "belongs to another store than the file STORE beside it"));
+        }
+        Ok(checkpoint)
+    }
+
+    /// Counts what is there above the tasks.
+    fn globals(&self) -> Result<Tally, Error> {
+        let mut globals = Tally::default();
+        let below = (Bound::Unbounded, Bound::Excluded(&[TASK_PREFIX][..]));
+        let above = (Bound::Included(&[TASK_PREFIX + 1][..]), Bound::Unbounded);
+        for record in self.range(below, Order::Ascending).chain(self.range(above, Order::Ascending)) {
+            if let (key, Some(value)) = record?
+                && key != CHECKPOINT_KEY
+            {
+                globals.add(&key, &value);
+            }
+        }
+        Ok(globals)
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        let value = self.guard("read", || self.db.get(key))?;
+        value.map(|value| self.checked(key, &value)).transpose()
+    }
+
+    /// The records of a range.
+    pub(super) fn range(&self, span: Span<'_>, order: Order) -> impl Iterator<Item = Layered> {
+        let mut records = self.db.range::<&[u8], Span<'_>>(span);
+        let mut before: Option<Bytes> = None;
+        std::iter::from_fn(move || {
+            let next = || match order {
+                Order::Ascending => records.next().transpose(),
+                Order::Descending => records.next_back().transpose(),
+            };
+            let (key, value) = match self.guard("read", AssertUnwindSafe(next)) {
+                Ok(record) => record?,
+                Err(error) => return Some(Err(error)),
+            };
+            let key = Bytes::copy_from_slice(&key);
+            let in_order = before.replace(key.clone()).is_none_or(|before| match order {
+                Order::Ascending => before < key,
+                Order::Descending => before > key,
+            });
+            if !in_order {
+                return Some(Err(damaged(&self.dir, &format!("has key {} out of order", key.escape_ascii()))));
+            }
+            Some(self.checked(&key, &value).map(|value| (key, Some(value))))
+        })
+    }
+
+    /// Writes the records of a checkpoint; durable only after [`Index::sync`].
+    pub(super) fn apply(&self, records: &Records, checkpoint: Checkpoint) -> Result<(), Error> {
+        if self.broken.load(Ordering::Relaxed) {
+            let dir = self.dir.display();
+            return Err(Error::Failed(format!("{dir} failed before; start again")));
+        }
+        let mut batch = sled::Batch::default();
+        for (key, value) in records {
+            match value {
+                Some(value) => batch.insert(&key[..], with_checksum(key, value)),
+                None => batch.remove(&key[..]),
+            }
+        }
+        let mut record = vec![VERSION];
+        record.extend_from_slice(&self.store_id);
+        record.extend_from_slice(&checkpoint.lsn.to_be_bytes());
+        record.extend_from_slice(&checkpoint.globals.encode());
+        batch.insert(CHECKPOINT_KEY, with_checksum(CHECKPOINT_KEY, &record));
+        self.guard("write", || self.db.apply_batch(batch.clone()))
+    }
+
+    /// Makes what was applied durable.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        self.guard("write", || self.db.flush())?;
+        self.file.sync_data().map_err(|error| {
+            self.broken.store(true, Ordering::Relaxed);
+            disk::failure("cannot sync", &self.dir.join("db"), &error)
+        })
+    }
+
+    /// Makes every later checkpoint fail.
+    #[cfg(test)]
+    pub(super) fn break_it(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    fn checked(&self, key: &[u8], stored: &IVec) -> Result<Bytes, Error> {
+        let value = stored.split_first_chunk().filter(|(crc, value)| **crc == checksum(key, value));
+        value.map(|(_, value)| Bytes::copy_from_slice(value)).ok_or_else(|| {
+            damaged(&self.dir, &format!("has another value at key {} than was written", key.escape_ascii()))
+        })
+    }
+
+    /// Runs something of sled's, and makes an error of a panic.
+    fn guard<T>(&self, what: &str, run: impl FnOnce() -> sled::Result<T>) -> Result<T, Error> {
+        let error = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(done)) => return Ok(done),
+            // One page that cannot be read says nothing about the others.
+            Ok(Err(error @ sled::Error::Corruption { .. })) => return Err(meaning(&self.dir, what, &error)),
+            Ok(Err(error)) => meaning(&self.dir, what, &error),
+            Err(panic) => panicked(&self.dir, panic.as_ref()),
+        };
+        self.broken.store(true, Ordering::Relaxed);
+        Err(error)
+    }
+}
+
+fn with_checksum(key: &[u8], value: &[u8]) -> Vec<u8> {
+    [&checksum(key, value), value].concat()
+}
+
+fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key);
+    hasher.update(value);
+    hasher.finalize().to_be_bytes()
+}
+
+fn open_db(dir: &Path, cache: u64) -> Result<sled::Db, Error> {
+    let config = sled::Config::new().path(dir).cache_capacity(cache).flush_every_ms(None);
+    let mut left = RETRIES;
+    loop {
+        let config = config.clone();
+        let opening = thread::Builder::new().name("store-open".to_owned()).spawn(move || config.open());
+        let opening = opening.map_err(|error| disk::failure("cannot start a thread to open", dir, &error))?;
+        match opening.join() {
+            Ok(Ok(db)) => return Ok(db),
+            // An earlier handle of this process goes only when sled's own threads have let go of it.
+            Ok(Err(sled::Error::Io(error))) if left > 0 && error.to_string().contains("could not acquire lock") => {
+                left -= 1;
+                thread::sleep(RETRY);
+            }
+            Ok(Err(error)) => return Err(meaning(dir, "open", &error)),
+            Err(panic) => return Err(panicked(dir, panic.as_ref())),
+        }
+    }
+}
+
+/// Renames snapshots so that sled makes them again from its log. Says whether there were any.
+fn set_snapshots_aside(dir: &Path) -> Result<bool, Error> {
+    let mut any = false;
+    for name in disk::names(dir)?.into_iter().filter(|name| name.starts_with("snap.")) {
+        let path = dir.join(name);
+        let renamed = fs::rename(&path, dir.join("unusable-snapshot"));
+        renamed.map_err(|error| disk::failure("cannot rename", &path, &error))?;
+        any = true;
+    }
+    Ok(any)
+}
+
+fn meaning(dir: &Path, what: &str, error: &sled::Error) -> Error {
+    match error {
+        sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            damaged(dir, &format!("cannot be read to its end ({error})"))
+        }
+        sled::Error::Io(error) => disk::failure(&format!("cannot {what}"), dir, error),
+        sled::Error::Corruption { .. }
+        | sled::Error::CollectionNotFound(_)
+        | sled::Error::Unsupported(_)
+        | sled::Error::ReportableBug(_) => damaged(dir, &format!("does not {what}: {error}")),
+    }
+}
+
+fn panicked(dir: &Path, panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    damaged(dir, &format!("makes sled panic: {}", text.unwrap_or("no reason given")))
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::Damaged(format!("{} {what}; restore the whole folder from a backup", path.display()))
+}

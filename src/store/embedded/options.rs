@@ -1,0 +1,54 @@
+//! Sizes and times of the embedded store. Only tests change them.
+
+use std::time::Duration;
+
+use super::{
+    frame,
+    integrity::{TALLY_RECORD, Tally},
+    seal,
+};
+use crate::store::{MAX_COMMIT_BYTES, MAX_COMMIT_OPS, OP_OVERHEAD};
+
+/// The length of a journal file. It takes four checkpoints, so a slow one holds up no commit.
+const JOURNAL_FILE: usize = 16 << 20;
+
+// The largest commit fits, even if each of its records belongs to another task, whose tally comes along.
+const _: () = assert!(
+    seal::HEAD + frame::HEAD + Tally::LENGTH + MAX_COMMIT_BYTES + MAX_COMMIT_OPS * (OP_OVERHEAD + TALLY_RECORD)
+        < JOURNAL_FILE
+);
+
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    /// The length of a journal file.
+    pub(super) journal_file: usize,
+    /// The most journal files. Commits go on while checkpoints fail until all are in use: 64 MiB, some 60,000 calls.
+    pub(super) journal_files: usize,
+    /// A checkpoint is due after this many bytes of journal: some 16,000 records, which sled takes in about 15 ms (STORE.md 5.3).
+    pub(super) checkpoint: usize,
+    /// How long a commit waits for a journal file when all are in use: a hundred usual checkpoints.
+    pub(super) journal_wait: Duration,
+    /// How long opening waits for the lock: after a kill -9 the old process needs a moment to go (RELIABILITY.md I25).
+    pub(super) lock_wait: Duration,
+    /// A blob file takes no further blob from this length on, so that files die whole as what they hold expires.
+    pub(super) blob_file: u64,
+    /// A blob file takes no further blob from this age on, for the same reason.
+    pub(super) blob_file_age: Duration,
+    /// What sled keeps of its files in memory, in their length on disk (STORE.md 2).
+    pub(super) sled_cache: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            journal_file: JOURNAL_FILE,
+            journal_files: 4,
+            checkpoint: 4 << 20,
+            journal_wait: Duration::from_secs(10),
+            lock_wait: Duration::from_secs(5),
+            blob_file: 64 << 20,
+            blob_file_age: Duration::from_hours(1),
+            sled_cache: 64 << 20,
+        }
+    }
+}

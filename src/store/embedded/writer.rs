@@ -1,0 +1,65 @@
+//! The commit: conditions, accounts, journal, and then the readers.
+
+use super::{integrity::account, journal::Journal, layers::Layers, overlay::Records, supply::Supply};
+use crate::store::{Commit, Error};
+
+/// Makes commits one after the other.
+#[derive(Debug)]
+pub(super) struct Writer {
+    journal: Journal,
+    /// A checkpoint is asked for after so many bytes of journal.
+    checkpoint: usize,
+    /// Why there is no other commit until the next start.
+    failed: Option<String>,
+}
+
+impl Writer {
+    pub(super) fn new(journal: Journal, checkpoint: usize) -> Self {
+        Self { journal, checkpoint, failed: None }
+    }
+
+    /// Checks a commit's conditions and writes it.
+    pub(super) fn commit(&mut self, layers: &Layers, supply: &Supply, commit: Commit) -> Result<(), Error> {
+        self.usable()?;
+        for (key, expected) in &commit.expect {
+            if layers.get(key)? != *expected {
+                return Err(Error::Conflict(key.clone()));
+            }
+        }
+        self.write(layers, supply, commit.ops.into_iter().collect())
+    }
+
+    /// Writes records, durable on return.
+    pub(super) fn write(&mut self, layers: &Layers, supply: &Supply, mut ops: Records) -> Result<(), Error> {
+        self.usable()?;
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let before = layers.overlay().globals;
+        let globals = account(&mut ops, before, |key| layers.get(key))?;
+        let appended = self.journal.append(supply, globals, &ops);
+        if let Err(error) = &appended
+            && !matches!(error, Error::Full(_))
+        {
+            self.failed = Some(error.to_string());
+        }
+        let (lsn, length) = appended?;
+        let since_checkpoint = layers.publish(ops, lsn, globals, length);
+        if since_checkpoint >= self.checkpoint && since_checkpoint - length < self.checkpoint {
+            supply.ask();
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    fn usable(&self) -> Result<(), Error> {
+        match &self.failed {
+            None => Ok(()),
+            Some(cause) => Err(Error::Failed(format!("an earlier commit failed, so this one was not tried: {cause}"))),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Which key holds what. All numbers are big-endian, so that keys sort as they were made.
+//!
+//! | key | value |
+//! | --- | --- |
+//! | `N` | `Counters` |
+//! | `t` hash(tenant, task id) | `Locator` of a task |
+//! | `b` hash(tenant, batch id) | `Locator` of a batch |
+//! | `I` step id | `Locator` of a call's batch |
+//! | `L` hash(tenant), batch | `Locator` of a batch, newest last |
+//! | `A` batch | `Locator` of a batch that has not ended |
+//! | `T` task `H` | `Task` |
+//! | `T` task `B` batch | `Batch` |
+//! | `T` task `E` batch, sequence | `Entry` |
+//! | `T` task `K` hash(key) | `Key` |
+//! | `T` task `S` step id, part | a part of a `Step` |
+//!
+//! Hashes are the first 16 bytes of SHA-256 over length-prefixed parts, so ids can hold any character and never meet by
+//! concatenation; the record that a hash leads to names what it is of. Everything hot is time-ordered, as sled wants it
+//! (STORE.md 2); a task's records are one range, so that they can be verified and dropped together.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use sha2::{Digest as _, Sha256};
+
+use super::TASK_PREFIX;
+use crate::batch::{
+    core::{BatchNo, TaskNo},
+    event::StepId,
+};
+
+/// The key of the counters.
+pub const COUNTERS: &[u8] = b"N";
+
+/// Where a task is.
+#[must_use]
+pub fn task_locator(tenant: &str, task_id: &str) -> Bytes {
+    key(b"t", &[&hash(&[tenant, task_id])])
+}
+
+/// Where a batch is.
+#[must_use]
+pub fn batch_locator(tenant: &str, batch_id: &str) -> Bytes {
+    key(b"b", &[&hash(&[tenant, batch_id])])
+}
+
+/// Where a step is.
+#[must_use]
+pub fn step_locator(step: StepId) -> Bytes {
+    key(b"I", &[step.0.as_bytes()])
+}
+
+/// A tenant's batch in the order of their numbers.
+#[must_use]
+pub fn tenant_batch(tenant: &str, batch: BatchNo) -> Bytes {
+    key(b"L", &[&hash(&[tenant]), &batch.0.to_be_bytes()])
+}
+
+/// The number in a key made by [`tenant_batch`], [`open_batch`] or [`batch`].
+#[must_use]
+pub fn batch_of(key: &[u8]) -> Option<BatchNo> {
+    Some(BatchNo(u64::from_be_bytes(*key.last_chunk()?)))
+}
+
+/// That a batch has not ended.
+#[must_use]
+pub fn open_batch(batch: BatchNo) -> Bytes {
+    key(b"A", &[&batch.0.to_be_bytes()])
+}
+
+/// A task's head.
+#[must_use]
+pub fn task(task: TaskNo) -> Bytes {
+    in_task(task, b'H', &[])
+}
+
+/// A batch's head.
+#[must_use]
+pub fn batch(task: TaskNo, batch: BatchNo) -> Bytes {
+    in_task(task, b'B', &[&batch.0.to_be_bytes()])
+}
+
+/// An entry of a batch's log.
+#[must_use]
+pub fn entry(task: TaskNo, batch: BatchNo, sequence: u64) -> Bytes {
+    in_task(task, b'E', &[&batch.0.to_be_bytes(), &sequence.to_be_bytes()])
+}
+
+/// The sequence number in a key made by [`entry`].
+#[must_use]
+pub fn sequence_of(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(*key.last_chunk()?))
+}
+
+/// A key of the task.
+#[must_use]
+pub fn task_key(task: TaskNo, name: &str) -> Bytes {
+    in_task(task, b'K', &[&hash(&[name])])
+}
+
+/// A part of a step.
+#[must_use]
+pub fn step(task: TaskNo, step: StepId, part: u8) -> Bytes {
+    in_task(task, b'S', &[step.0.as_bytes(), &[part]])
+}
+
+/// Step id and part in a key made by [`step`].
+#[must_use]
+pub fn step_of(key: &[u8]) -> Option<(StepId, u8)> {
+    let (&part, rest) = key.split_last()?;
+    Some((StepId(uuid::Uuid::from_bytes(*rest.last_chunk()?)), part))
+}
+
+fn in_task(task: TaskNo, kind: u8, parts: &[&[u8]]) -> Bytes {
+    let mut key = BytesMut::with_capacity(32);
+    key.put_u8(TASK_PREFIX);
+    key.put_u64(task.0);
+    key.put_u8(kind);
+    for part in parts {
+        key.put_slice(part);
+    }
+    key.freeze()
+}
+
+fn key(prefix: &[u8], parts: &[&[u8]]) -> Bytes {
+    let mut key = BytesMut::with_capacity(32);
+    key.put_slice(prefix);
+    for part in parts {
+        key.put_slice(part);
+    }
+    key.freeze()
+}
+
+fn hash(parts: &[&str]) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut short = [0; 16];
+    short.copy_from_slice(&digest[..16]);
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_never_meet_by_concatenation() {
+        assert_ne!(task_locator("a", "b/c"), task_locator("a/b", "c"));
+        assert_ne!(task_locator("ab", "c"), task_locator("a", "bc"));
+    }
+
+    #[test]
+    fn a_tasks_records_are_one_range() {
+        let (this, next) = (TaskNo(7), TaskNo(8));
+        let (low, high) = (in_task(this, 0, &[]), in_task(next, 0, &[]));
+        let step_id = StepId(uuid::Uuid::max());
+        for key in [
+            task(this),
+            batch(this, BatchNo(u64::MAX)),
+            entry(this, BatchNo(1), u64::MAX),
+            task_key(this, "k"),
+            step(this, step_id, 255),
+        ] {
+            assert!(low <= key && key < high, "{key:?}");
+            assert_eq!(super::super::group(&key), Some(7));
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_back() {
+        let step_id = StepId(uuid::Uuid::from_u128(42));
+        assert_eq!(step_of(&step(TaskNo(1), step_id, 3)), Some((step_id, 3)));
+        assert_eq!(sequence_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(3));
+        assert_eq!(batch_of(&open_batch(BatchNo(9))), Some(BatchNo(9)));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a scripted backend was asked to do, in order.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::watch;
+
+/// Only a test that already failed waits this long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One execution of a tool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) tool: String,
+    /// The argument `id`, or `doc`; empty where there is none.
+    pub(crate) id: String,
+    pub(crate) args_json: String,
+    pub(crate) task_id: String,
+    pub(crate) agent_id: String,
+    pub(crate) key: String,
+    pub(crate) batch_id: String,
+    pub(crate) step_id: String,
+    pub(crate) index: u32,
+    pub(crate) attempt: u32,
+    pub(crate) idempotency_key: String,
+    pub(crate) in_doubt: bool,
+    /// The metadata `grpc-timeout`.
+    pub(crate) timeout: String,
+    /// When it began, and when it was over: every entry's stamps are places in one order.
+    pub(crate) start: usize,
+    pub(crate) end: Option<usize>,
+    /// Its end was an answer, no cancellation and no crash.
+    pub(crate) answered: bool,
+}
+
+/// Outlives the backend's crashes.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal(Arc<watch::Sender<Log>>);
+
+#[derive(Debug, Default)]
+struct Log {
+    entries: Vec<Entry>,
+    stamps: usize,
+}
+
+impl Log {
+    fn stamp(&mut self) -> usize {
+        self.stamps += 1;
+        self.stamps
+    }
+}
+
+/// An execution under way. Its drop is its end.
+pub(super) struct Running {
+    journal: Journal,
+    place: usize,
+    answered: bool,
+}
+
+impl Running {
+    pub(super) fn answered(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.journal.0.send_modify(|log| {
+            let stamp = log.stamp();
+            let entry = &mut log.entries[self.place];
+            entry.end = Some(stamp);
+            entry.answered = self.answered;
+        });
+    }
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(Log::default())))
+    }
+}
+
+impl Journal {
+    pub(super) fn begin(&self, mut entry: Entry) -> Running {
+        let mut place = 0;
+        self.0.send_modify(|log| {
+            entry.start = log.stamp();
+            place = log.entries.len();
+            log.entries.push(entry);
+        });
+        Running { journal: self.clone(), place, answered: false }
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.0.borrow().entries.clone()
+    }
+
+    /// The `id` of every execution, in the order of their starts.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.0.borrow().entries.iter().map(|entry| entry.id.clone()).collect()
+    }
+
+    /// Waits until the entries are as the test needs them.
+    pub(crate) async fn wait_for(&self, mut fits: impl FnMut(&[Entry]) -> bool) -> Vec<Entry> {
+        let mut log = self.0.subscribe();
+        let waiting = log.wait_for(|log| fits(&log.entries));
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(log) => log.expect("the journal holds its own sender").entries.clone(),
+            Err(_) => panic!("the journal never became what the test waits for: {:#?}", self.entries()),
+        }
+    }
+
+    /// The most executions that ran at once among those that `counts` picks.
+    pub(crate) fn most_at_once(&self, counts: impl Fn(&Entry) -> bool) -> usize {
+        let entries = self.entries();
+        let picked: Vec<&Entry> = entries.iter().filter(|entry| counts(entry)).collect();
+        let runs_at = |stamp: usize, entry: &&&Entry| entry.start <= stamp && entry.end.is_none_or(|end| stamp < end);
+        picked.iter().map(|entry| picked.iter().filter(|other| runs_at(entry.start, other)).count()).max().unwrap_or(0)
+    }
+}

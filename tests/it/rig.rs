@@ -1,0 +1,255 @@
+//! A whole server on a store in a temporary folder, with a scripted backend, and clients over real connections.
+
+use std::time::Duration;
+
+use tonic::{Status, Streaming, transport::Channel};
+use toolbatch::{
+    config::{Backend, Config, Listen},
+    proto::{
+        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, ExecuteBatchRequest,
+        GetBatchRequest, GetStepRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
+        batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+        tool_service_client::ToolServiceClient,
+    },
+    server::Server,
+};
+
+use crate::backend::ScriptedBackend;
+
+/// What tests take from a stream at once: the largest summaries and results.
+const MAX_MESSAGE: usize = 80 * 1024 * 1024;
+
+/// A server, its backend and its folder.
+pub(crate) struct Rig {
+    pub(crate) backend: ScriptedBackend,
+    pub(crate) channel: Channel,
+    pub(crate) data: tempfile::TempDir,
+    config: Config,
+    server: Option<Server>,
+}
+
+impl Rig {
+    /// A server with a backend that serves all stub tools.
+    pub(crate) async fn start() -> Self {
+        let backend = ScriptedBackend::start().await;
+        let backends = vec![backend.config("stub")];
+        Self::start_with(backend, backends, |_| {}).await
+    }
+
+    /// A server with these backends configured, and what else `change` says.
+    pub(crate) async fn start_with(
+        backend: ScriptedBackend,
+        backends: Vec<Backend>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
+        let data = tempfile::tempdir().expect("a folder");
+        let mut config = Config {
+            listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
+            data_dir: data.path().join("data"),
+            shutdown_grace: Duration::from_secs(5),
+            backends,
+            ..Config::default()
+        };
+        change(&mut config);
+        let server = Server::start(config.clone()).await.expect("the server starts");
+        let channel = connect(server.endpoint()).await;
+        Self { backend, channel, data, config, server: Some(server) }
+    }
+
+    /// Stops the server well and starts it again on the same folder.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        let server = Server::start(self.config.clone()).await.expect("the server starts again");
+        self.channel = connect(server.endpoint()).await;
+        self.server = Some(server);
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.server.take().expect("it runs").stop().await.expect("it stops well");
+    }
+
+    pub(crate) fn endpoint(&self) -> &str {
+        self.server.as_ref().expect("it runs").endpoint()
+    }
+
+    pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
+        BatchServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE)
+    }
+
+    pub(crate) fn tasks(&self) -> TaskServiceClient<Channel> {
+        TaskServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE)
+    }
+
+    pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
+        ToolServiceClient::new(self.channel.clone())
+    }
+
+    /// Starts a batch and gives back its stream.
+    pub(crate) async fn open(&self, request: ExecuteBatchRequest) -> Result<Events, Status> {
+        let stream = self.batches().execute_batch(request).await?.into_inner();
+        Ok(Events::Execute(stream))
+    }
+
+    /// Runs a batch to its end.
+    pub(crate) async fn run(&self, request: ExecuteBatchRequest) -> Ran {
+        let events =
+            self.open(request).await.expect("the batch is taken in").rest().await.expect("the stream ends well");
+        Ran { events }
+    }
+
+    /// The status that a batch is refused with.
+    pub(crate) async fn refused(&self, request: ExecuteBatchRequest) -> Status {
+        match self.open(request).await {
+            Ok(_) => panic!("the batch was taken in"),
+            Err(status) => status,
+        }
+    }
+
+    pub(crate) async fn watch(&self, batch_id: &str, after_sequence: u64) -> Result<Events, Status> {
+        let request = WatchBatchRequest { batch_id: batch_id.into(), after_sequence };
+        Ok(Events::Watch(self.batches().watch_batch(request).await?.into_inner()))
+    }
+
+    pub(crate) async fn get_batch(&self, batch_id: &str) -> Result<Batch, Status> {
+        let request = GetBatchRequest { batch_id: batch_id.into() };
+        Ok(self.batches().get_batch(request).await?.into_inner().batch.expect("a batch"))
+    }
+
+    pub(crate) async fn get_step(&self, step_id: &str) -> Result<Step, Status> {
+        let request = GetStepRequest { step_id: step_id.into() };
+        Ok(self.tasks().get_step(request).await?.into_inner().step.expect("a step"))
+    }
+}
+
+pub(crate) async fn connect(endpoint: &str) -> Channel {
+    let endpoint = tonic::transport::Endpoint::from_shared(endpoint.to_owned()).expect("an endpoint");
+    endpoint.tcp_nodelay(true).connect().await.expect("the server is there")
+}
+
+/// Events from either RPC.
+pub(crate) enum Events {
+    Execute(Streaming<toolbatch::proto::ExecuteBatchResponse>),
+    Watch(Streaming<toolbatch::proto::WatchBatchResponse>),
+}
+
+impl Events {
+    /// The next event; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<BatchEvent>, Status> {
+        let event = match self {
+            Self::Execute(stream) => stream.message().await?.and_then(|message| message.event),
+            Self::Watch(stream) => stream.message().await?.and_then(|message| message.event),
+        };
+        Ok(event)
+    }
+
+    /// Reads until an event fits, and gives it back.
+    pub(crate) async fn until(&mut self, mut fits: impl FnMut(&Event) -> bool) -> BatchEvent {
+        loop {
+            let event = self.next().await.expect("the stream goes on").expect("the event comes");
+            if event.event.as_ref().is_some_and(&mut fits) {
+                return event;
+            }
+        }
+    }
+
+    /// All events up to the end.
+    pub(crate) async fn rest(mut self) -> Result<Vec<BatchEvent>, Status> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await? {
+            events.push(event);
+        }
+        Ok(events)
+    }
+}
+
+/// A batch that ran to its end.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) events: Vec<BatchEvent>,
+}
+
+impl Ran {
+    pub(crate) fn batch_id(&self) -> &str {
+        &self.events[0].batch_id
+    }
+
+    /// The kinds of events with their call, in order: "started", "call_started 0", …
+    pub(crate) fn story(&self) -> Vec<String> {
+        self.events.iter().filter_map(|event| event.event.as_ref()).map(tell).collect()
+    }
+
+    pub(crate) fn summary(&self) -> &BatchSummary {
+        match self.events.last().and_then(|event| event.event.as_ref()) {
+            Some(Event::BatchFinished(BatchFinished { summary: Some(summary) })) => summary,
+            other => panic!("the last event is {other:?}"),
+        }
+    }
+
+    pub(crate) fn results(&self) -> &[CallResult] {
+        &self.summary().results
+    }
+
+    /// The statuses by index, as words: "completed", "failed", …
+    pub(crate) fn statuses(&self) -> Vec<&'static str> {
+        self.results().iter().map(|result| status_word(result.status())).collect()
+    }
+}
+
+/// An event in short.
+pub(crate) fn tell(event: &Event) -> String {
+    match event {
+        Event::BatchPlanned(_) => "planned".into(),
+        Event::BatchStarted(_) => "started".into(),
+        Event::CallStarted(call) => format!("call_started {} #{}", call.index, call.attempt),
+        Event::CallProgress(call) => format!("progress {}", call.index),
+        Event::CallFinished(call) => {
+            let result = call.result.as_ref().expect("a result");
+            format!("{} {}", status_word(result.status()), result.index)
+        }
+        Event::BatchResumed(resumed) => format!("resumed {:?}", resumed.in_doubt),
+        Event::BatchFinished(_) => "finished".into(),
+        Event::CallRetrying(call) => format!("retrying {} #{}", call.index, call.attempt),
+    }
+}
+
+pub(crate) fn status_word(status: toolbatch::proto::CallStatus) -> &'static str {
+    use toolbatch::proto::CallStatus;
+    match status {
+        CallStatus::Unspecified => "unspecified",
+        CallStatus::Completed => "completed",
+        CallStatus::Failed => "failed",
+        CallStatus::Skipped => "skipped",
+        CallStatus::NotRun => "not_run",
+        CallStatus::Awaiting => "awaiting",
+        CallStatus::Running => "running",
+    }
+}
+
+/// A call.
+pub(crate) fn call(tool: &str, args: &str) -> ToolCall {
+    ToolCall { tool: tool.into(), args_json: args.into(), key: String::new() }
+}
+
+/// A call with a key.
+pub(crate) fn keyed(key: &str, tool: &str, args: &str) -> ToolCall {
+    ToolCall { key: key.into(), ..call(tool, args) }
+}
+
+/// A batch in task "T".
+pub(crate) fn batch(calls: Vec<ToolCall>) -> ExecuteBatchRequest {
+    ExecuteBatchRequest {
+        task_id: "T".into(),
+        source: Some(toolbatch::proto::execute_batch_request::Source::CallList(CallList { calls })),
+        ..ExecuteBatchRequest::default()
+    }
+}
+
+/// The same with options.
+pub(crate) fn batch_with(calls: Vec<ToolCall>, options: BatchOptions) -> ExecuteBatchRequest {
+    ExecuteBatchRequest { options: Some(options), ..batch(calls) }
+}
+
+/// Parallel options of a width.
+pub(crate) fn parallel(max_concurrency: u32) -> BatchOptions {
+    BatchOptions { mode: toolbatch::proto::BatchMode::Parallel.into(), max_concurrency, ..BatchOptions::default() }
+}
