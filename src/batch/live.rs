@@ -7,7 +7,7 @@ use super::{
     event::{CallError, Entry, Event, Now, StepId, StopReason},
     key,
     spec::{CallSpec, Spec},
-    state::{CallState, Running, State},
+    state::{CallState, Phase, Running, State},
     tools::Target,
 };
 
@@ -103,6 +103,15 @@ impl Live {
     /// Why no further call may start, if none may.
     pub(super) fn stop_reason(&self) -> Option<StopReason> {
         self.stop.or(self.state.stopped)
+    }
+
+    /// Whether the call may still begin an attempt: in a stopped batch only one that was in flight at an interruption (R9).
+    pub(super) fn may_go_on(&self, index: u32) -> bool {
+        let interrupted = |running: &Running| match running.phase {
+            Phase::Sent | Phase::InDoubt => true,
+            Phase::Backoff { .. } => false,
+        };
+        self.stop_reason().is_none() || self.running(index).is_some_and(interrupted)
     }
 
     pub(super) fn call(&self, index: u32) -> &CallSpec {

@@ -136,9 +136,14 @@ impl Core {
             error.retryable = true;
             return self.retry_or_fail(batch, index, error, Vec::new(), cx, out);
         }
-        if live.stop_reason().is_some() && live.running(index).is_none() {
+        if live.running(index).is_none() && (live.stop_reason().is_some() || self.draining) {
             *live.turn(index) = Turn::Idle;
             return self.release_key(batch, index);
+        }
+        if self.draining {
+            // Its log still says that it was in flight, so the next start asks again.
+            *live.turn(index) = Turn::Backoff { due: cx.now.mono };
+            return;
         }
         self.proceed(batch, index, Plan::Send { in_doubt: false }, cx, out);
     }

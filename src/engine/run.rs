@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     batch::{
-        core::{BatchNo, Begin, Context, Core, Effect, Input, Output, TaskNo},
+        core::{BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, TaskNo},
         event::Event,
         state::State,
     },
@@ -113,14 +113,14 @@ impl Loop {
             full,
             give_up: None,
         };
-        for at in this.open_batches()? {
-            this.take_up(at)?;
-        }
+        let unfinished = this.open_batches()?;
+        let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
+        this.step(Input::Resume(batches));
         Ok(this)
     }
 
-    /// Takes a batch up where its log ends.
-    fn take_up(&mut self, at: Located) -> Result<(), Error> {
+    /// Reads a batch up to where its log ends.
+    fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
         self.reader.verify(at.task)?;
         let head = self.reader.head(at)?;
         let spec = Arc::new(self.reader.spec(&head)?);
@@ -146,8 +146,7 @@ impl Loop {
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
         self.live.insert(at.batch, live);
         let begin = Begin { batch: at.batch, task: at.task, tenant, batch_id, spec, keys };
-        self.step(Input::Resume { begin, state, stop });
-        Ok(())
+        Ok(Resumed { begin, state, stop })
     }
 
     /// Runs until the server has stopped, or the store fails.
