@@ -66,12 +66,7 @@ impl Core {
     /// A call that was in flight at the interruption: runs again, is asked about, or fails.
     fn follow_policy(&mut self, batch: BatchNo, index: u32, cx: &mut Context<'_>, out: &mut Output) {
         let Some(live) = self.batches.get(&batch) else { return };
-        let policy = match live.stop {
-            Some(StopReason::TaskEnded) => InDoubtPolicy::Fail,
-            Some(StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled) | None => {
-                live.spec.options.in_doubt
-            }
-        };
+        let policy = if live.closed { InDoubtPolicy::Fail } else { live.spec.options.in_doubt };
         match policy {
             InDoubtPolicy::Rerun => self.proceed(batch, index, Plan::Send { in_doubt: true }, cx, out),
             InDoubtPolicy::Lookup => self.ask_again(batch, index, None, out),
@@ -145,16 +140,26 @@ impl Core {
             let Some(live) = self.batches.get_mut(&batch) else { return };
             match live.turns[index as usize].clone() {
                 Turn::KeyWait => *live.turn(index) = Turn::Idle,
-                Turn::Resolving { .. } | Turn::Backoff { .. } if !live.may_go_on(index) => {
+                Turn::Resolving { error, then, .. } if !live.may_go_on(index) => {
+                    let error = match live.running(index).map(|running| &running.phase) {
+                        Some(Phase::Backoff { error, .. }) => error.clone(),
+                        Some(Phase::Sent | Phase::InDoubt) if then.may_have_landed() => in_doubt_error(),
+                        Some(Phase::Sent | Phase::InDoubt) => error,
+                        None => {
+                            *live.turn(index) = Turn::Idle;
+                            self.resolving.remove(&(batch, index));
+                            self.release_key(batch, index);
+                            continue;
+                        }
+                    };
+                    self.finish(batch, index, Close::failed(error), cx, out);
+                }
+                Turn::Backoff { .. } => {
                     if let Some(error) = backoff_error(live, index) {
                         self.finish(batch, index, Close::failed(error), cx, out);
-                    } else {
-                        *live.turn(index) = Turn::Idle;
-                        self.resolving.remove(&(batch, index));
-                        self.release_key(batch, index);
                     }
                 }
-                Turn::Idle | Turn::Resolving { .. } | Turn::Backoff { .. } | Turn::Asking { .. } | Turn::Sent => {}
+                Turn::Idle | Turn::Resolving { .. } | Turn::Asking { .. } | Turn::Sent => {}
             }
         }
     }
@@ -229,6 +234,7 @@ impl Core {
     ) {
         let Some(live) = self.batches.get_mut(&batch) else { return };
         live.stop = live.stop_reason().or(Some(reason));
+        live.closed |= reason == StopReason::TaskEnded;
         if abort {
             for index in (0..).take(live.turns.len()) {
                 let Some(live) = self.batches.get(&batch) else { break };

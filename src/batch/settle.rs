@@ -140,6 +140,12 @@ impl Core {
             *live.turn(index) = Turn::Idle;
             return self.release_key(batch, index);
         }
+        if !live.may_go_on(index) {
+            let message = "the call was in flight when the server was interrupted; the backend says that it did not take effect, and \
+                           its task has ended";
+            let error = CallError { message: message.into(), outcome_unknown: false, ..in_doubt_error() };
+            return self.finish(batch, index, Close::failed(error), cx, out);
+        }
         if self.draining {
             // Its log still says that it was in flight, so the next start asks again.
             *live.turn(index) = Turn::Backoff { due: cx.now.mono };
