@@ -14,6 +14,8 @@ mod live;
 pub mod outcome;
 mod schedule;
 mod settle;
+#[cfg(test)]
+mod sim;
 pub mod spec;
 pub mod state;
 pub mod step;

@@ -52,14 +52,14 @@ async fn c18_an_answer_that_is_no_result_is_a_bad_response() {
     let (stub, backends) = stub().await;
     let cases = [
         ("raw", r#"{"text":"{\"mean\":NaN}"}"#, "line 1, column 9"),
-        ("raw", r#"{"text":"{\"a\":1}\n {\"b\":2}"}"#, "line 2 column 2"),
+        ("raw", r#"{"text":"{\"a\":1}\n {\"b\":2}"}"#, "line 2, column 2"),
         ("hollow", "{}", "no outcome"),
         ("usage", r#"{"unit":"pages","quantity":"NaN"}"#, "NaN pages"),
         ("usage", r#"{"unit":"pages","quantity":"inf"}"#, "inf pages"),
         ("usage", r#"{"unit":"pages","quantity":-1}"#, "-1 pages"),
         ("usage", r#"{"unit":"","quantity":1}"#, "1 to 64"),
         ("review", r#"{"id":""}"#, "await_id"),
-        ("review", r#"{"id":"r","result":"{"}"#, "line 1, column 
+        ("review", r#"{"id":"r","result":"{"}"#, "line 1, column"),
     ];
     for (tool, args, said) in cases {
         let message = unknown(&call(&backends, tool, args).await, Reason::BadResponse);
