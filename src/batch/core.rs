@@ -238,6 +238,12 @@ impl Core {
         self.batches.get(&batch).map(|live| (&live.spec, &live.state))
     }
 
+    /// Why no further call of a live batch starts, if none does.
+    #[must_use]
+    pub fn stop_reason(&self, batch: BatchNo) -> Option<StopReason> {
+        self.batches.get(&batch)?.stop_reason()
+    }
+
     /// How many batches are live.
     #[must_use]
     pub fn open_batches(&self) -> usize {

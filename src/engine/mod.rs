@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `run` | the loop |
 //! | `accept` | a batch is taken in, attached to, or planned |
+//! | `stop` | a batch or a task is told to stop |
 //! | `persist` | facts become records |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
@@ -21,6 +22,7 @@ mod persist;
 pub mod read;
 mod run;
 pub mod steps;
+mod stop;
 pub mod tail;
 pub mod watch;
 
@@ -39,6 +41,7 @@ pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
     read::{Located, Reader},
+    stop::EndRequest,
     tail::TailReader,
     watch::Watch,
 };
@@ -62,6 +65,8 @@ enum Command {
     Start(Box<StartRequest>),
     Plan { tenant: Arc<str>, spec: Arc<Spec>, reply: oneshot::Sender<Result<Vec<PlannedCall>, Error>> },
     Follow { at: Located, reply: oneshot::Sender<Option<TailReader>> },
+    Cancel { at: Located, abort: bool, reply: oneshot::Sender<()> },
+    EndTask(Box<EndRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
 }

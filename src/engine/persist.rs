@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
 
 use super::{
     read::{Located, LogLine},
@@ -42,6 +43,11 @@ impl Group {
         self.ops.push((key, Some(value)));
     }
 
+    /// What this group makes of a record, where it does: `Some(None)` is a deletion.
+    pub(super) fn written(&self, key: &Bytes) -> Option<Option<&Bytes>> {
+        self.ops.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+    }
+
     fn delete(&mut self, key: Bytes) {
         self.bytes += key.len();
         self.ops.push((key, None));
@@ -49,6 +55,14 @@ impl Group {
 }
 
 impl Loop {
+    /// Answers once everything that has happened so far is durable.
+    pub(super) fn answer_when_durable<T: 'static>(&mut self, reply: oneshot::Sender<T>, answer: T) {
+        self.group.replies.push(Box::new(move || {
+            // Whoever asked may be gone.
+            let _ = reply.send(answer);
+        }));
+    }
+
     /// Adds a step's facts and wishes to the group.
     pub(super) fn persist(&mut self, out: Output) {
         let mut inline: HashMap<StepId, Bytes> = HashMap::new();

@@ -6,5 +6,7 @@ mod batches;
 mod dispatch;
 mod keys;
 mod order;
+mod process;
 mod rig;
+mod stop;
 mod tidy;

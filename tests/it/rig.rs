@@ -6,9 +6,9 @@ use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
-        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, ExecuteBatchRequest,
-        GetBatchRequest, GetStepRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
-        batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, Step, ToolCall, WatchBatchRequest,
+        batch_event::Event, batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
     server::Server,
@@ -19,10 +19,15 @@ use crate::backend::ScriptedBackend;
 /// What tests take from a stream at once: the largest summaries and results.
 const MAX_MESSAGE: usize = 80 * 1024 * 1024;
 
-/// A server, its backend and its folder.
+/// A client of one server.
+pub(crate) struct Client {
+    pub(crate) channel: Channel,
+}
+
+/// A server, its backend and its folder. It is also a client of that server.
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
-    pub(crate) channel: Channel,
+    client: Client,
     pub(crate) data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
@@ -52,15 +57,15 @@ impl Rig {
         };
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
-        let channel = connect(server.endpoint()).await;
-        Self { backend, channel, data, config, server: Some(server) }
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, data, config, server: Some(server) }
     }
 
     /// Stops the server well and starts it again on the same folder.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
-        self.channel = connect(server.endpoint()).await;
+        self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);
     }
 
@@ -70,6 +75,20 @@ impl Rig {
 
     pub(crate) fn endpoint(&self) -> &str {
         self.server.as_ref().expect("it runs").endpoint()
+    }
+}
+
+impl std::ops::Deref for Rig {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Client {
+    pub(crate) async fn connect(endpoint: &str) -> Self {
+        Self { channel: connect(endpoint).await }
     }
 
     pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
@@ -118,6 +137,16 @@ impl Rig {
     pub(crate) async fn get_step(&self, step_id: &str) -> Result<Step, Status> {
         let request = GetStepRequest { step_id: step_id.into() };
         Ok(self.tasks().get_step(request).await?.into_inner().step.expect("a step"))
+    }
+
+    pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
+        let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
+        Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
+    }
+
+    pub(crate) async fn end_task(&self, task_id: &str, reason: &str) -> Result<(), Status> {
+        let request = EndTaskRequest { task_id: task_id.into(), reason: reason.into() };
+        self.tasks().end_task(request).await.map(|_| ())
     }
 }
 
