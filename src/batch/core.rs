@@ -95,6 +95,15 @@ pub enum Input {
         /// Calls that are running are cut off; they fail with `outcome_unknown`.
         abort: bool,
     },
+    /// Somebody found out what became of a key that nothing runs under ([`Core::runs_under`]).
+    KeySettled {
+        /// The task.
+        task: TaskNo,
+        /// The key.
+        key: Arc<str>,
+        /// What is on record from now on.
+        record: KeyRecord,
+    },
     /// The server is about to stop: no further call or attempt starts, in any batch; running ones finish.
     Drain,
 }
@@ -204,6 +213,7 @@ impl Core {
             Input::Tick => self.tick(cx, out),
             Input::ToolsChanged => self.retry_resolving(cx, out),
             Input::Stop { batch, reason, abort } => self.stop(batch, reason, abort, cx, out),
+            Input::KeySettled { task, key, record } => self.put_key(task, key, record, out),
             Input::Drain => self.draining = true,
         }
         while let Some(batch) = self.dirty.pop_front() {

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::Error,
+    keys::key_record,
     read::{Located, Reader, located},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
@@ -203,19 +204,14 @@ impl Loop {
         Ok(keys)
     }
 
-    fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
+    pub(super) fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
         let value = match self.group.written(&at) {
             Some(value) => value.cloned(),
             None => self.reader.store.get(&at)?,
         };
-        let Some(value) = value else { return Ok(None) };
-        let (name, record) = records::decode_key(&value)?;
-        if name != key {
-            return Err(store::Error::Damaged(format!("the record of key {key:?} is that of {name:?}")).into());
-        }
-        Ok(Some(record))
+        value.map(|value| key_record(&value, key)).transpose()
     }
 
     pub(super) fn plan(&self, tenant: &Arc<str>, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {

@@ -9,6 +9,7 @@
 //! | `run` | the loop |
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `stop` | a batch or a task is told to stop |
+//! | `keys` | a task's keys, listed and settled |
 //! | `persist` | facts become records |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
@@ -18,6 +19,7 @@ mod accept;
 mod attempt;
 mod error;
 mod ids;
+pub mod keys;
 mod persist;
 pub mod read;
 mod run;
@@ -40,6 +42,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
+    keys::SettleRequest,
     read::{Located, Reader},
     stop::EndRequest,
     tail::TailReader,
@@ -47,7 +50,9 @@ use self::{
 };
 use crate::{
     batch::{
+        core::TaskNo,
         outcome::{BlobRef, Body, Payload},
+        running::RunningKey,
         spec::Spec,
     },
     clock::Clock,
@@ -67,6 +72,8 @@ enum Command {
     Follow { at: Located, reply: oneshot::Sender<Option<TailReader>> },
     Cancel { at: Located, abort: bool, reply: oneshot::Sender<()> },
     EndTask(Box<EndRequest>),
+    RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },
+    SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
 }

@@ -104,12 +104,27 @@ impl Loop {
             let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
             self.group.put(layout::step_locator(step.step_id), here);
         }
+        self.put_parts(at, step);
+    }
+
+    /// A step's record in the place of one of `parts` parts.
+    pub(super) fn replace_step(&mut self, at: Located, step: &StepRecord, parts: usize) {
+        let written = self.put_parts(at, step);
+        for part in written..u8::try_from(parts).unwrap_or(u8::MAX) {
+            self.group.delete(layout::step(at.task, step.step_id, part));
+        }
+    }
+
+    /// Gives back how many parts it took.
+    fn put_parts(&mut self, at: Located, step: &StepRecord) -> u8 {
         let mut rest = records::encode_step(at.batch, step);
-        for part in 0..=u8::MAX {
+        let mut part = 0;
+        loop {
             let piece = rest.split_to(rest.len().min(MAX_VALUE));
             self.group.put(layout::step(at.task, step.step_id, part), piece);
-            if rest.is_empty() {
-                return;
+            part += 1;
+            if rest.is_empty() || part == u8::MAX {
+                return part;
             }
         }
     }

@@ -219,6 +219,8 @@ impl Loop {
             }
             Command::Cancel { at, abort, reply } => self.cancel(at, abort, reply),
             Command::EndTask(request) => self.end_task(*request),
+            Command::RunningKeys { task, reply } => self.running_keys(task, reply),
+            Command::SettleKey(request) => self.settle_key(*request),
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
             }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, check, convert, page, status, stream::Events};
+use super::{TENANT, check, convert, key, page, status, stream::Events};
 use crate::{
     batch::event::{Ending, StepId},
     engine::{
@@ -118,15 +118,18 @@ impl TaskService for Tasks {
         Err(status::not_served("ListUsage"))
     }
 
-    async fn list_keys(&self, _: Request<proto::ListKeysRequest>) -> Result<Response<proto::ListKeysResponse>, Status> {
-        Err(status::not_served("ListKeys"))
+    async fn list_keys(
+        &self,
+        request: Request<proto::ListKeysRequest>,
+    ) -> Result<Response<proto::ListKeysResponse>, Status> {
+        key::list(&self.engine, request.into_inner()).await.map(Response::new)
     }
 
     async fn settle_key(
         &self,
-        _: Request<proto::SettleKeyRequest>,
+        request: Request<proto::SettleKeyRequest>,
     ) -> Result<Response<proto::SettleKeyResponse>, Status> {
-        Err(status::not_served("SettleKey"))
+        key::settle(&self.engine, request.into_inner()).await.map(Response::new)
     }
 
     async fn watch_task(&self, _: Request<proto::WatchTaskRequest>) -> Result<Response<Self::WatchTaskStream>, Status> {

@@ -8,5 +8,6 @@ mod keys;
 mod order;
 mod process;
 mod rig;
+mod settle;
 mod stop;
 mod tidy;

@@ -7,8 +7,9 @@ use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
         Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
-        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, Step, ToolCall, WatchBatchRequest,
-        batch_event::Event, batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListKeysRequest,
+        SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
+        batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
     server::Server,
@@ -142,6 +143,29 @@ impl Client {
     pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
         let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
         Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
+    }
+
+    /// All keys of task "T" in these states, in pages of this size.
+    pub(crate) async fn keys(&self, states: &[KeyState], page_size: i32) -> Result<Vec<KeyRecord>, Status> {
+        let mut keys = Vec::new();
+        let mut page_token = String::new();
+        loop {
+            let states = states.iter().map(|state| i32::from(*state)).collect();
+            let request = ListKeysRequest { task_id: "T".into(), states, page_size, page_token };
+            let page = self.tasks().list_keys(request).await?.into_inner();
+            assert!(page.keys.len() <= usize::try_from(page_size).expect("a size"), "a page has a bound");
+            keys.extend(page.keys);
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                return Ok(keys);
+            }
+        }
+    }
+
+    /// Settles a key of task "T".
+    pub(crate) async fn settle(&self, key: &str, fate: Fate) -> Result<KeyRecord, Status> {
+        let request = SettleKeyRequest { task_id: "T".into(), key: key.into(), fate: Some(fate) };
+        Ok(self.tasks().settle_key(request).await?.into_inner().key.expect("a key"))
     }
 
     pub(crate) async fn end_task(&self, task_id: &str, reason: &str) -> Result<(), Status> {
