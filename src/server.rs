@@ -35,6 +35,8 @@ use crate::{
 
 /// How long the start waits for backends to be listed once. Those that take longer are listed as they come.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// How long after `shutdown_grace` the engine has to end: its last commit. Where a full store keeps it from that, it is not waited for.
+const OVERDUE: Duration = Duration::from_millis(500);
 /// What connections have to end after the last stream has. A client that holds one open is cut off then.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -147,7 +149,8 @@ impl Server {
     }
 
     /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
-    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended.
+    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended. Takes at most `shutdown_grace` and 2 s,
+    /// whatever clients hold open.
     pub async fn stop(mut self) -> Result<(), store::Error> {
         for name in service_names() {
             self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
@@ -156,8 +159,17 @@ impl Server {
             // A transport that is gone is closed.
             let _ = close.send(());
         }
-        self.engine.drain(self.shutdown_grace).await;
-        let ended = self.running.ended().await;
+        let drained = async {
+            self.engine.drain(self.shutdown_grace).await;
+            self.running.ended().await
+        };
+        let ended = match timeout(self.shutdown_grace + OVERDUE, drained).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                self.running.abandon();
+                self.running.ended().await
+            }
+        };
         // Streams have their ends now; whoever holds a connection open beyond that is cut off.
         let _ = timeout(CLOSING, self.transport.join_next()).await;
         self.transport.shutdown().await;

@@ -10,6 +10,7 @@
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `stop` | a batch or a task is told to stop |
 //! | `keys` | a task's keys, listed and settled |
+//! | `park` | what was running at crash after crash |
 //! | `persist` | facts become records |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
@@ -20,6 +21,7 @@ mod attempt;
 mod error;
 mod ids;
 pub mod keys;
+mod park;
 mod persist;
 pub mod read;
 mod run;
@@ -38,6 +40,7 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
@@ -89,6 +92,7 @@ pub struct Engine {
 /// The engine's thread.
 pub struct Running {
     thread: std::thread::JoinHandle<()>,
+    abandon: CancellationToken,
     ended: oneshot::Receiver<Result<(), store::Error>>,
 }
 
@@ -108,6 +112,8 @@ where
     let engine = Engine { commands, reader: Arc::clone(&reader), full: Arc::clone(&full) };
     let (ready, started) = oneshot::channel();
     let (end, ended) = oneshot::channel();
+    let abandon = CancellationToken::new();
+    let abandoned = abandon.clone();
     let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
@@ -119,7 +125,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, call_timeout, backends).await?)
+                Ok(run::Loop::open(reader, full, abandoned, clock, call_timeout, backends).await?)
             };
             match made.await {
                 Err(error) => {
@@ -134,7 +140,7 @@ where
     });
     let thread = thread.map_err(StartError::Thread)?;
     match started.await {
-        Ok(Ok(())) => Ok((engine, Running { thread, ended })),
+        Ok(Ok(())) => Ok((engine, Running { thread, abandon, ended })),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(StartError::Panicked),
     }
@@ -166,6 +172,11 @@ impl Running {
         (&mut self.ended).await.unwrap_or_else(|_| {
             Err(store::Error::Failed("the engine's thread ended unexpectedly; the log says more".into()))
         })
+    }
+
+    /// Ends the wait for a full store to have space: what is not stored then is lost, as in a crash. [`Running::ended`] says so.
+    pub fn abandon(&self) {
+        self.abandon.cancel();
     }
 
     /// Waits for the thread, which [`Running::ended`] said is over.

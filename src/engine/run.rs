@@ -16,6 +16,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     Command,
     attempt::{self, AttemptEnd, Lane},
@@ -82,6 +84,8 @@ pub(super) struct Loop {
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
     full: Arc<AtomicBool>,
+    /// Nobody waits any more for a full store to have space.
+    abandoned: CancellationToken,
     /// Set while the server is about to stop: when running calls are given up.
     give_up: Option<Instant>,
 }
@@ -91,13 +95,14 @@ impl Loop {
     pub(super) async fn open(
         reader: Arc<Reader>,
         full: Arc<AtomicBool>,
+        abandoned: CancellationToken,
         clock: Clock,
         call_timeout: Duration,
         backends: Backends,
     ) -> Result<Self, Error> {
         let counters = match reader.store.get(layout::COUNTERS)? {
             Some(value) => records::decode(&value)?,
-            None => Counters { next_task: 1, next_batch: 1 },
+            None => Counters { next_task: 1, next_batch: 1, stopped_well: true },
         };
         let mut this = Self {
             core: Core::default(),
@@ -114,17 +119,18 @@ impl Loop {
             attempts: JoinSet::new(),
             call_timeout,
             full,
+            abandoned,
             give_up: None,
         };
-        let unfinished = this.open_batches()?;
-        let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
+        let batches = this.read_unfinished()?;
+        this.commit().await?;
         this.step(Input::Resume(batches));
         this.commit().await?;
         Ok(this)
     }
 
     /// Reads a batch up to where its log ends.
-    fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
+    pub(super) fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
         self.reader.verify(at.task)?;
         let head = self.reader.head(at)?;
         let spec = Arc::new(self.reader.spec(&head)?);
@@ -158,7 +164,7 @@ impl Loop {
         let outcome = self.turn_until_stopped(&mut commands).await;
         self.attempts.shutdown().await;
         self.backends.shutdown().await;
-        outcome
+        outcome.and_then(|()| self.note_good_stop())
     }
 
     async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
@@ -299,9 +305,12 @@ impl Loop {
             match self.reader.store.commit(commit.clone()) {
                 Err(store::Error::Full(message)) => {
                     if !self.full.swap(true, Ordering::Relaxed) {
-                        tracing::error!(message, "the store is full: nothing goes on until there is space");
+                        tracing::error!(%message, "the store is full: nothing goes on until there is space");
                     }
-                    sleep(FULL_RETRY).await;
+                    tokio::select! {
+                        () = self.abandoned.cancelled() => return Err(store::Error::Full(message)),
+                        () = sleep(FULL_RETRY) => {}
+                    }
                 }
                 Ok(()) => {
                     if self.full.swap(false, Ordering::Relaxed) {
