@@ -163,12 +163,11 @@ impl Server {
             self.engine.drain(self.shutdown_grace).await;
             self.running.ended().await
         };
-        let ended = match timeout(self.shutdown_grace + OVERDUE, drained).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                self.running.abandon();
-                self.running.ended().await
-            }
+        let ended = if let Ok(ended) = timeout(self.shutdown_grace + OVERDUE, drained).await {
+            ended
+        } else {
+            self.running.abandon();
+            self.running.ended().await
         };
         // Streams have their ends now; whoever holds a connection open beyond that is cut off.
         let _ = timeout(CLOSING, self.transport.join_next()).await;

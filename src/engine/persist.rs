@@ -37,15 +37,23 @@ pub(super) struct Group {
     pub(super) replies: Vec<Box<dyn FnOnce()>>,
 }
 
+/// A record as an open group has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Written<'a> {
+    Value(&'a Bytes),
+    Deleted,
+}
+
 impl Group {
     pub(super) fn put(&mut self, key: Bytes, value: Bytes) {
         self.bytes += key.len() + value.len();
         self.ops.push((key, Some(value)));
     }
 
-    /// What this group makes of a record, where it does: `Some(None)` is a deletion.
-    pub(super) fn written(&self, key: &Bytes) -> Option<Option<&Bytes>> {
-        self.ops.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+    /// What this group makes of a record, where it does.
+    pub(super) fn written(&self, key: &Bytes) -> Option<Written<'_>> {
+        let (_, value) = self.ops.iter().rev().find(|(name, _)| name == key)?;
+        Some(value.as_ref().map_or(Written::Deleted, Written::Value))
     }
 
     fn delete(&mut self, key: Bytes) {
