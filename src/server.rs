@@ -146,8 +146,8 @@ impl Server {
         }
     }
 
-    /// Stops well: health says NOT_SERVING, no further call starts, running ones have `shutdown_grace`, streams end with
-    /// UNAVAILABLE, connections are closed. The next start goes on where this one ended.
+    /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
+    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended.
     pub async fn stop(mut self) -> Result<(), store::Error> {
         for name in service_names() {
             self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    core::{BatchNo, Context, Core, Effect, Output},
+    core::{CallRef, Context, Core, Effect, Output},
     event::{CallError, Event, Reason},
     key::{KeyRecord, KeyState},
     keys::Claim,
@@ -20,7 +20,8 @@ use crate::json;
 
 impl Core {
     /// Begins a waiting call whose lane is free and for which there is a slot. It may have to wait for its key, or end at once.
-    pub(super) fn begin(&mut self, batch: BatchNo, index: u32, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn begin(&mut self, at: CallRef, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         let call = live.call(index);
         let (agent, args) = (&live.spec.agent_id, &call.args);
@@ -46,14 +47,14 @@ impl Core {
                 (KeyState::Completed { .. }, _) => {
                     let args_changed = differs(record);
                     let close = Close::Skipped { record: record.clone(), args_changed };
-                    return self.finish(batch, index, close, cx, out);
+                    return self.finish(at, close, cx, out);
                 }
                 (KeyState::Failed, _) => Plan::Send { in_doubt: false },
                 (KeyState::Unknown, _) if differs(record) => {
-                    return self.finish(batch, index, Close::failed(other_body_error()), cx, out);
+                    return self.finish(at, Close::failed(other_body_error()), cx, out);
                 }
                 (KeyState::Unknown, InDoubtPolicy::Fail) => {
-                    return self.finish(batch, index, Close::failed(in_doubt_key_error()), cx, out);
+                    return self.finish(at, Close::failed(in_doubt_key_error()), cx, out);
                 }
                 (KeyState::Unknown, InDoubtPolicy::Rerun) => Plan::Send { in_doubt: true },
                 (KeyState::Unknown, InDoubtPolicy::Lookup) => Plan::Ask,
@@ -62,21 +63,22 @@ impl Core {
         if let Some(key) = &call.key {
             self.keys.claim(live.task, key, batch, index);
         }
-        self.proceed(batch, index, plan, cx, out);
+        self.proceed(at, plan, cx, out);
     }
 
     /// Resolves the call's tool as it is now, and carries out the plan. The call holds its slot, lane and key from here on.
-    pub(super) fn proceed(&mut self, batch: BatchNo, index: u32, plan: Plan, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn proceed(&mut self, at: CallRef, plan: Plan, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let call = live.call(index);
         match cx.tools.resolve(&live.spec.agent_id, &call.tool, &call.args) {
             Resolution::Ready(target) => match plan {
-                Plan::Send { in_doubt } => self.send(batch, index, target, in_doubt, cx, out),
-                Plan::Ask => self.ask(batch, index, target, cx, out),
+                Plan::Send { in_doubt } => self.send(at, target, in_doubt, cx, out),
+                Plan::Ask => self.ask(at, target, cx, out),
             },
             Resolution::Refused(mut error) => {
                 error.outcome_unknown |= plan.may_have_landed();
-                self.finish(batch, index, Close::failed(error), cx, out);
+                self.finish(at, Close::failed(error), cx, out);
             }
             Resolution::NotYet(error) => {
                 let wait = if live.resumed[index as usize] { REACH_WAIT_RESUMED } else { REACH_WAIT };
@@ -95,16 +97,9 @@ impl Core {
     }
 
     /// An attempt leaves, as soon as this is durable.
-    fn send(
-        &mut self,
-        batch: BatchNo,
-        index: u32,
-        target: Target,
-        in_doubt: bool,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        let generation = self.generation(batch, index);
+    fn send(&mut self, at: CallRef, target: Target, in_doubt: bool, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
+        let generation = self.generation(at);
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let (step_id, attempt) = match live.running(index) {
             Some(running) => (running.step_id, running.attempt + 1),
@@ -140,7 +135,8 @@ impl Core {
     }
 
     /// Asks the backend what became of an attempt that this batch sent.
-    pub(super) fn ask_again(&mut self, batch: BatchNo, index: u32, lost: Option<CallError>, out: &mut Output) {
+    pub(super) fn ask_again(&mut self, at: CallRef, lost: Option<CallError>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let Some(running) = live.running(index) else { return };
         let (step_id, attempt, generation) = (running.step_id, running.attempt, running.generation);
@@ -151,8 +147,9 @@ impl Core {
     }
 
     /// Asks the backend what became of an attempt that an earlier batch sent under this call's key.
-    fn ask(&mut self, batch: BatchNo, index: u32, target: Target, cx: &mut Context<'_>, out: &mut Output) {
-        let generation = self.generation(batch, index);
+    fn ask(&mut self, at: CallRef, target: Target, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
+        let generation = self.generation(at);
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let step_id = cx.ids.next();
         *live.turn(index) = Turn::Asking { attempt: 0, step_id, lost: None };
@@ -162,7 +159,8 @@ impl Core {
     }
 
     /// The generation that the call's idempotency key is derived from: the one it began with, else its key's.
-    fn generation(&self, batch: BatchNo, index: u32) -> u64 {
+    fn generation(&self, at: CallRef) -> u64 {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return 0 };
         if let CallState::Running(running) = &live.state.calls[index as usize] {
             return running.generation;

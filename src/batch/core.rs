@@ -27,6 +27,15 @@ pub struct TaskNo(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchNo(pub u64);
 
+/// One call of one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallRef {
+    /// Whose.
+    pub batch: BatchNo,
+    /// Which, from 0.
+    pub index: u32,
+}
+
 /// Gives out step ids, each greater than the one before.
 pub trait StepIds {
     /// The next id.
@@ -188,8 +197,10 @@ impl Core {
         match input {
             Input::Start(begin) => self.start(begin, cx, out),
             Input::Resume(batches) => self.resume(batches, cx, out),
-            Input::Outcome { batch, index, attempt, outcome } => self.outcome(batch, index, attempt, outcome, cx, out),
-            Input::Fate { batch, index, attempt, fate } => self.fate(batch, index, attempt, fate, cx, out),
+            Input::Outcome { batch, index, attempt, outcome } => {
+                self.outcome(CallRef { batch, index }, attempt, outcome, cx, out);
+            }
+            Input::Fate { batch, index, attempt, fate } => self.fate(CallRef { batch, index }, attempt, fate, cx, out),
             Input::Tick => self.tick(cx, out),
             Input::ToolsChanged => self.retry_resolving(cx, out),
             Input::Stop { batch, reason, abort } => self.stop(batch, reason, abort, cx, out),

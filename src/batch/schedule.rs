@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
 use super::{
-    core::{BatchNo, Begin, Context, Core, Effect, Output, Resumed},
+    core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output, Resumed},
     event::{CallError, Event, Reason, StopReason},
     keys::Claim,
     live::{Live, Plan, Turn},
@@ -35,7 +35,7 @@ impl Core {
         }
         for (batch, in_doubt) in interrupted {
             for index in in_doubt {
-                self.follow_policy(batch, index, cx, out);
+                self.follow_policy(CallRef { batch, index }, cx, out);
             }
             self.dirty.push_back(batch);
         }
@@ -64,13 +64,13 @@ impl Core {
     }
 
     /// A call that was in flight at the interruption: runs again, is asked about, or fails.
-    fn follow_policy(&mut self, batch: BatchNo, index: u32, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(live) = self.batches.get(&batch) else { return };
+    fn follow_policy(&mut self, at: CallRef, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get(&at.batch) else { return };
         let policy = if live.closed { InDoubtPolicy::Fail } else { live.spec.options.in_doubt };
         match policy {
-            InDoubtPolicy::Rerun => self.proceed(batch, index, Plan::Send { in_doubt: true }, cx, out),
-            InDoubtPolicy::Lookup => self.ask_again(batch, index, None, out),
-            InDoubtPolicy::Fail => self.finish(batch, index, Close::failed(in_doubt_error()), cx, out),
+            InDoubtPolicy::Rerun => self.proceed(at, Plan::Send { in_doubt: true }, cx, out),
+            InDoubtPolicy::Lookup => self.ask_again(at, None, out),
+            InDoubtPolicy::Fail => self.finish(at, Close::failed(in_doubt_error()), cx, out),
         }
     }
 
@@ -115,7 +115,7 @@ impl Core {
                 if live.slots_taken() >= width {
                     return;
                 }
-                self.begin(batch, index, cx, out);
+                self.begin(CallRef { batch, index }, cx, out);
             }
             let Some(live) = self.batches.get(&batch) else { return };
             if live.stop_reason().is_some() {
@@ -148,15 +148,15 @@ impl Core {
                         None => {
                             *live.turn(index) = Turn::Idle;
                             self.resolving.remove(&(batch, index));
-                            self.release_key(batch, index);
+                            self.release_key(CallRef { batch, index });
                             continue;
                         }
                     };
-                    self.finish(batch, index, Close::failed(error), cx, out);
+                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                 }
                 Turn::Backoff { .. } => {
                     if let Some(error) = backoff_error(live, index) {
-                        self.finish(batch, index, Close::failed(error), cx, out);
+                        self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                     }
                 }
                 Turn::Idle | Turn::Resolving { .. } | Turn::Asking { .. } | Turn::Sent => {}
@@ -194,11 +194,11 @@ impl Core {
             match live.turn(index).clone() {
                 Turn::Backoff { due: current } if current == due => {
                     let in_doubt = live.running(index).is_some_and(|running| running.in_doubt);
-                    self.proceed(batch, index, Plan::Send { in_doubt }, cx, out);
+                    self.proceed(CallRef { batch, index }, Plan::Send { in_doubt }, cx, out);
                 }
                 Turn::Resolving { until, mut error, then } if until == due => {
                     error.outcome_unknown = then.may_have_landed();
-                    self.finish(batch, index, Close::failed(error), cx, out);
+                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                 }
                 Turn::Idle
                 | Turn::KeyWait
@@ -218,7 +218,7 @@ impl Core {
         for (batch, index) in std::mem::take(&mut self.resolving) {
             let Some(live) = self.batches.get_mut(&batch).filter(|live| live.may_go_on(index)) else { continue };
             if let Turn::Resolving { then, .. } = live.turn(index).clone() {
-                self.proceed(batch, index, then, cx, out);
+                self.proceed(CallRef { batch, index }, then, cx, out);
                 self.dirty.push_back(batch);
             }
         }
@@ -246,14 +246,15 @@ impl Core {
                     Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
                     Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
                 };
-                self.finish(batch, index, Close::failed(aborted_error(may_have_landed)), cx, out);
+                self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);
             }
         }
         self.dirty.push_back(batch);
     }
 
     /// Gives the call's key back and has the batches that waited for it looked over.
-    pub(super) fn release_key(&mut self, batch: BatchNo, index: u32) {
+    pub(super) fn release_key(&mut self, at: CallRef) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         if let Some(key) = &live.call(index).key {
             self.dirty.extend(self.keys.release(live.task, key, batch, index));

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, time::Duration};
 
 use super::{
-    core::{BatchNo, Context, Core, Output},
+    core::{CallRef, Context, Core, Output},
     event::{CallError, CallFinished, Ending, Event, Reason, ResultMark, Timestamp},
     key::{KeyRecord, KeyState},
     live::{Live, Plan, Turn},
@@ -40,13 +40,13 @@ impl Core {
     /// Takes in an attempt's outcome. One of an attempt that is not the latest, or of a call that has ended, is dropped.
     pub(super) fn outcome(
         &mut self,
-        batch: BatchNo,
-        index: u32,
+        at: CallRef,
         attempt: u32,
         outcome: Outcome,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         let Some(running) = live.turns.get(index as usize).and_then(|_| live.running(index)) else { return };
         if running.attempt != attempt || live.turns[index as usize] != Turn::Sent {
@@ -56,14 +56,14 @@ impl Core {
         let in_doubt = running.in_doubt;
         match outcome {
             Outcome::Completed { result, usage } => {
-                self.finish(batch, index, Close::Completed { result, usage }, cx, out);
+                self.finish(at, Close::Completed { result, usage }, cx, out);
             }
             Outcome::Awaiting { await_id, result, usage } => {
-                self.finish(batch, index, Close::Awaiting { await_id, result, usage }, cx, out);
+                self.finish(at, Close::Awaiting { await_id, result, usage }, cx, out);
             }
             Outcome::Failed { message, code, retryable, usage } => {
                 let error = tool_error(message, code, retryable);
-                self.retry_or_fail(batch, index, error, usage, cx, out);
+                self.retry_or_fail(at, error, usage, cx, out);
             }
             Outcome::NotSent { reason, message } => {
                 let error = CallError {
@@ -73,14 +73,14 @@ impl Core {
                     retryable: reason == Reason::BackendUnavailable,
                     code: String::new(),
                 };
-                self.retry_or_fail(batch, index, error, Vec::new(), cx, out);
+                self.retry_or_fail(at, error, Vec::new(), cx, out);
             }
             Outcome::Unknown { reason, message } => {
                 let error = CallError { reason, message, outcome_unknown: true, retryable: false, code: String::new() };
                 match live.spec.options.in_doubt {
-                    InDoubtPolicy::Lookup => self.ask_again(batch, index, Some(error), out),
+                    InDoubtPolicy::Lookup => self.ask_again(at, Some(error), out),
                     InDoubtPolicy::Rerun | InDoubtPolicy::Fail => {
-                        self.finish(batch, index, Close::failed(error), cx, out);
+                        self.finish(at, Close::failed(error), cx, out);
                     }
                 }
             }
@@ -88,15 +88,8 @@ impl Core {
     }
 
     /// Takes in what a backend says became of an attempt.
-    pub(super) fn fate(
-        &mut self,
-        batch: BatchNo,
-        index: u32,
-        attempt: u32,
-        fate: Fate,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn fate(&mut self, at: CallRef, attempt: u32, fate: Fate, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         let Some(Turn::Asking { attempt: asked, lost, .. }) = live.turns.get(index as usize).cloned() else { return };
         if asked != attempt {
@@ -109,7 +102,7 @@ impl Core {
             Fate::Landed(Outcome::Failed { message, code, retryable, usage }) => {
                 Close::Failed { error: tool_error(message, code, retryable), usage }
             }
-            Fate::NotLanded => return self.not_landed(batch, index, lost, cx, out),
+            Fate::NotLanded => return self.not_landed(at, lost, cx, out),
             Fate::Landed(Outcome::NotSent { message, .. } | Outcome::Unknown { message, .. })
             | Fate::Unknown { message } => {
                 let mut error = lost.unwrap_or_else(in_doubt_error);
@@ -117,59 +110,53 @@ impl Core {
                 Close::failed(error)
             }
         };
-        self.finish(batch, index, close, cx, out);
+        self.finish(at, close, cx, out);
     }
 
     /// The attempt never took effect and never will: as if it had never left (R8).
-    fn not_landed(
-        &mut self,
-        batch: BatchNo,
-        index: u32,
-        lost: Option<CallError>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    fn not_landed(&mut self, at: CallRef, lost: Option<CallError>, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         if let Some(mut error) = lost {
             error.message = format!("{}; the backend says that it did not take effect", error.message);
             error.outcome_unknown = false;
             error.retryable = true;
-            return self.retry_or_fail(batch, index, error, Vec::new(), cx, out);
+            return self.retry_or_fail(at, error, Vec::new(), cx, out);
         }
         if live.running(index).is_none() && (live.stop_reason().is_some() || self.draining) {
             *live.turn(index) = Turn::Idle;
-            return self.release_key(batch, index);
+            return self.release_key(at);
         }
         if !live.may_go_on(index) {
             let message = "the call was in flight when the server was interrupted; the backend says that it did not take effect, and \
                            its task has ended";
             let error = CallError { message: message.into(), outcome_unknown: false, ..in_doubt_error() };
-            return self.finish(batch, index, Close::failed(error), cx, out);
+            return self.finish(at, Close::failed(error), cx, out);
         }
         if self.draining {
             // Its log still says that it was in flight, so the next start asks again.
             *live.turn(index) = Turn::Backoff { due: cx.now.mono };
             return;
         }
-        self.proceed(batch, index, Plan::Send { in_doubt: false }, cx, out);
+        self.proceed(at, Plan::Send { in_doubt: false }, cx, out);
     }
 
     /// A failure that may be repeated: goes into backoff where the policy allows and the batch has not stopped.
     fn retry_or_fail(
         &mut self,
-        batch: BatchNo,
-        index: u32,
+        at: CallRef,
         error: CallError,
         usage: Vec<UsageItem>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let policy = live.spec.options.retry;
         let Some(running) = live.running(index) else { return };
         let (step_id, attempt, retries) = (running.step_id, running.attempt, running.retries);
         if !error.retryable || retries + 1 >= policy.max_attempts || live.stop_reason().is_some() {
-            return self.finish(batch, index, Close::Failed { error, usage }, cx, out);
+            return self.finish(at, Close::Failed { error, usage }, cx, out);
         }
         let wait = backoff(&policy, retries);
         let due = cx.now.mono + wait;
@@ -180,7 +167,8 @@ impl Core {
     }
 
     /// The call's end: its event, its step, its key's record; slot, lane and key are free from here on.
-    pub(super) fn finish(&mut self, batch: BatchNo, index: u32, close: Close, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn finish(&mut self, at: CallRef, close: Close, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let (step_id, attempts, start_time) = match (live.running(index), &close) {
             (Some(running), _) => (running.step_id, running.attempt, running.start_time),
@@ -225,21 +213,14 @@ impl Core {
         self.resolving.remove(&(batch, index));
         let end = StepEnd { time: cx.now.wall, finished: finished(full), result: payload, usage };
         let step = StepRecord { step_id, index, base_tool, backend, attempts, start_time, end: Some(end) };
-        self.record_key(batch, index, &step, &ending, cx, out);
+        self.record_key(at, &step, &ending, cx, out);
         out.steps.push((batch, step));
-        self.release_key(batch, index);
+        self.release_key(at);
     }
 
     /// What the key's record says from now on. A call that was not sent while its key's outcome was open leaves it open.
-    fn record_key(
-        &mut self,
-        batch: BatchNo,
-        index: u32,
-        step: &StepRecord,
-        ending: &Ending,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    fn record_key(&mut self, at: CallRef, step: &StepRecord, ending: &Ending, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         let Some(key) = live.call(index).key.clone() else { return };
         let before = self.keys.record(live.task, &key).map_or(0, |record| record.generation);

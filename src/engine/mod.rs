@@ -107,7 +107,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, call_timeout, backends)?)
+                Ok(run::Loop::open(reader, full, clock, call_timeout, backends).await?)
             };
             match made.await {
                 Err(error) => {

@@ -251,15 +251,13 @@ impl Reader {
                 break;
             }
             let batch = layout::batch_of(&key).unwrap_or(BatchNo(0));
-            let item = match task {
-                Some(task) => (Located { task, batch }, records::decode_batch(&value)?),
-                None => {
-                    let at = Located { task: located(&records::decode::<Locator>(&value)?).task, batch };
-                    self.verify(at.task)?;
-                    (at, self.head(at)?)
-                }
-            };
-            items.push(item);
+            if let Some(task) = task {
+                items.push((Located { task, batch }, records::decode_batch(&value)?));
+            } else {
+                let at = Located { task: located(&records::decode::<Locator>(&value)?).task, batch };
+                self.verify(at.task)?;
+                items.push((at, self.head(at)?));
+            }
         }
         Ok(Page { items, next })
     }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
@@ -33,7 +34,7 @@ use crate::{
     clock::Clock,
     dispatch::Backends,
     store::{
-        self, Commit, layout,
+        self, Commit, OP_OVERHEAD, layout,
         records::{self, BatchRecord, Counters, Task},
     },
 };
@@ -42,10 +43,12 @@ use crate::{
 const GROUP_INPUTS: usize = 256;
 /// A group is committed once it is this large; the store's bound on one commit is 4 MiB, and one input adds at most about 1.
 const GROUP_BYTES: usize = 1 << 20;
+/// What one commit holds at the most. Only the group of a start, with all that is taken up again, can be larger.
+const COMMIT_BYTES: usize = 3 << 20;
 /// How long a full store is left alone before the commit is tried again.
 pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 /// A timer far enough away to mean none.
-const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
+const NEVER: Duration = Duration::from_hours(365 * 24);
 
 /// A batch that runs, as the engine sees it.
 pub(super) struct LiveBatch {
@@ -85,7 +88,7 @@ pub(super) struct Loop {
 
 impl Loop {
     /// Reads what an earlier run left unfinished and takes it up again.
-    pub(super) fn open(
+    pub(super) async fn open(
         reader: Arc<Reader>,
         full: Arc<AtomicBool>,
         clock: Clock,
@@ -116,6 +119,7 @@ impl Loop {
         let unfinished = this.open_batches()?;
         let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
         this.step(Input::Resume(batches));
+        this.commit().await?;
         Ok(this)
     }
 
@@ -151,17 +155,20 @@ impl Loop {
 
     /// Runs until the server has stopped, or the store fails.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), store::Error> {
+        let outcome = self.turn_until_stopped(&mut commands).await;
+        self.attempts.shutdown().await;
+        self.backends.shutdown().await;
+        outcome
+    }
+
+    async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
         let mut tools = self.backends.changes();
-        let outcome = loop {
-            if let Err(error) = self.commit().await {
-                break Err(error);
-            }
+        loop {
+            self.commit().await?;
             if self.has_stopped() {
-                break Ok(());
+                return Ok(());
             }
-            if let Err(error) = self.take_one(&mut commands, &mut tools).await {
-                break Err(error);
-            }
+            self.take_one(commands, &mut tools).await?;
             // Whatever else is ready on this runtime goes into the same flush.
             tokio::task::yield_now().await;
             let mut inputs = 1;
@@ -175,10 +182,7 @@ impl Loop {
                 }
                 inputs += 1;
             }
-        };
-        self.attempts.shutdown().await;
-        self.backends.shutdown().await;
-        outcome
+        }
     }
 
     /// Waits for something to happen, and takes it in.
@@ -260,9 +264,8 @@ impl Loop {
     /// Makes the group durable, then tells everyone and carries out the wishes.
     async fn commit(&mut self) -> Result<(), store::Error> {
         let mut group = std::mem::take(&mut self.group);
-        if !group.ops.is_empty() {
-            let commit = Commit { expect: Vec::new(), ops: std::mem::take(&mut group.ops) };
-            self.commit_until_there_is_space(commit).await?;
+        for ops in split(std::mem::take(&mut group.ops)) {
+            self.commit_until_there_is_space(Commit { expect: Vec::new(), ops }).await?;
         }
         let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
         for (batch, line) in group.lines {
@@ -343,5 +346,39 @@ impl Loop {
                 self.task_numbers.remove(&(live.tenant, entry.record.task_id.as_str().into()));
             }
         }
+    }
+}
+
+/// Cuts a group into commits, in order. One whose second half is lost does no harm: steps and keys stand before the entries that
+/// speak of them, so the next start finds the calls where they were and decides the same again.
+fn split(ops: Vec<(Bytes, Option<Bytes>)>) -> Vec<Vec<(Bytes, Option<Bytes>)>> {
+    let mut commits = Vec::new();
+    let mut bytes = COMMIT_BYTES;
+    for op in ops {
+        let size = op.0.len() + op.1.as_ref().map_or(0, Bytes::len) + OP_OVERHEAD;
+        if bytes + size > COMMIT_BYTES {
+            commits.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += size;
+        if let Some(commit) = commits.last_mut() {
+            commit.push(op);
+        }
+    }
+    commits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_cut_only_where_it_is_too_large_for_one_commit() {
+        let op = |size: usize| (Bytes::from_static(b"key"), Some(Bytes::from(vec![0; size])));
+        assert!(split(Vec::new()).is_empty());
+        assert_eq!(split(vec![op(4_000); 700]).len(), 1);
+        let cut = split(vec![op(4_000); 2_000]);
+        assert_eq!(cut.iter().map(Vec::len).sum::<usize>(), 2_000);
+        assert_eq!(cut.len(), 3);
     }
 }

@@ -50,12 +50,11 @@ impl Reader {
             from = successor(last);
             for (step, value) in whole(&rows) {
                 // A step whose later parts may stand beyond these rows is read by itself.
-                let (batch, record) = match value {
-                    Some(value) => records::decode_step(step, &value)?,
-                    None => {
-                        from = layout::step(task, step, u8::MAX);
-                        self.step_record(task, step)?
-                    }
+                let (batch, record) = if let Some(value) = value {
+                    records::decode_step(step, &value)?
+                } else {
+                    from = layout::step(task, step, u8::MAX);
+                    self.step_record(task, step)?
                 };
                 if of.is_none_or(|of| of == batch) {
                     found.push((batch, record));

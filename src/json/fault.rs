@@ -27,7 +27,7 @@ pub enum Fault {
     #[error("expected one JSON object, found {0}")]
     NotAnObject(Kind),
     /// Two members of one object have the same name, once unescaped; readers differ on which of them counts.
-    #[error("member {name} stands twice in one object, at {place}")]
+    #[error("member {name} stands twice in one object, at {place}; expected each name once")]
     DuplicateMember {
         /// Quoted and cut.
         name: String,

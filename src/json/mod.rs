@@ -16,6 +16,8 @@ mod string;
 #[cfg(test)]
 pub(crate) mod oracle;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 pub use check::{MAX_DEPTH, MAX_NODES, check_args, check_result};

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_path_has_a_bounded_length() {
         let longest = "a".repeat(MAX_PATH_BYTES);
-        assert_eq!(names(&longest), [longest.clone()]);
+        assert_eq!(names(&longest).concat(), longest);
         assert_eq!(Path::parse(&format!("{longest}a")), Err(PathFault::TooLong(1025)));
     }
 }

@@ -50,12 +50,11 @@ impl BatchService for Batches {
             return self.plan(&request).await;
         }
         let attached = self.engine.attach(TENANT, known, digest).await.map_err(status::engine)?;
-        let (batch_id, watch) = match attached {
-            Some(attached) => attached,
-            None => {
-                let spec = check::check(&request).map_err(|refusal| status::refusal(&refusal))?;
-                self.engine.execute(TENANT, spec).await.map_err(status::engine)?
-            }
+        let (batch_id, watch) = if let Some(attached) = attached {
+            attached
+        } else {
+            let spec = check::check(&request).map_err(|refusal| status::refusal(&refusal))?;
+            self.engine.execute(TENANT, spec).await.map_err(status::engine)?
         };
         Ok(Response::new(stream::events(self.engine.clone(), self.clock, batch_id, watch, deadline, execute_response)))
     }

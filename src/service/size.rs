@@ -12,7 +12,7 @@ use super::status;
 /// How tonic's message begins (0.14.9); a test sends such a message, so a change of words is noticed.
 const REFUSED: &str = "Error, decoded message length too large";
 
-/// Turns tonic's OUT_OF_RANGE for a message over the limit into RESOURCE_EXHAUSTED.
+/// Turns tonic's `OUT_OF_RANGE` for a message over the limit into `RESOURCE_EXHAUSTED`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SizeLayer;
 

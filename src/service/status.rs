@@ -122,7 +122,7 @@ pub(super) fn past_result(offset: u64, bytes: u64) -> Status {
     Draft::new(Code::OutOfRange, "PAST_THE_RESULT", message).done()
 }
 
-/// A message that the codec refused for its size: tonic says OUT_OF_RANGE, gRPC's table RESOURCE_EXHAUSTED.
+/// A message that the codec refused for its size: tonic says `OUT_OF_RANGE`, gRPC's table `RESOURCE_EXHAUSTED`.
 pub(super) fn too_large(message: &str) -> Status {
     Draft::new(Code::ResourceExhausted, "MESSAGE_TOO_LARGE", message).done()
 }

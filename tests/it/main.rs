@@ -1,7 +1,10 @@
 //! The tests that need more than one module, in one binary, so that it is linked once. Most run over real connections.
 
 mod backend;
+mod backends;
 mod batches;
 mod dispatch;
+mod keys;
+mod order;
 mod rig;
 mod tidy;

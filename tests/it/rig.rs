@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
@@ -12,7 +13,6 @@ use toolbatch::{
     },
     server::Server,
 };
-use tonic::{Status, Streaming, transport::Channel};
 
 use crate::backend::ScriptedBackend;
 
@@ -92,7 +92,8 @@ impl Rig {
 
     /// Runs a batch to its end.
     pub(crate) async fn run(&self, request: ExecuteBatchRequest) -> Ran {
-        let events = self.open(request).await.expect("the batch is taken in").rest().await.expect("the stream ends well");
+        let events =
+            self.open(request).await.expect("the batch is taken in").rest().await.expect("the stream ends well");
         Ran { events }
     }
 
@@ -250,9 +251,5 @@ pub(crate) fn batch_with(calls: Vec<ToolCall>, options: BatchOptions) -> Execute
 
 /// Parallel options of a width.
 pub(crate) fn parallel(max_concurrency: u32) -> BatchOptions {
-    BatchOptions {
-        mode: toolbatch::proto::BatchMode::Parallel.into(),
-        max_concurrency,
-        ..BatchOptions::default()
-    }
+    BatchOptions { mode: toolbatch::proto::BatchMode::Parallel.into(), max_concurrency, ..BatchOptions::default() }
 }

@@ -1,10 +1,12 @@
-//! Each rule at its bound on both sides, the cases by name, then any request against the model.
+//! Each rule at its bound on both sides, and the cases by name.
 
-use std::{cell::Cell, time::Duration};
+mod any_request;
+mod content;
+mod fit;
 
-use proptest::{collection::vec, option, prelude::*, test_runner::TestRunner};
+use std::time::Duration;
+
 use prost_types::Duration as Wire;
-use tonic_types::{ErrorDetails, StatusExt as _};
 
 use super::*;
 use crate::{
@@ -16,12 +18,12 @@ fn call(key: &str, args_json: &str) -> ToolCall {
     ToolCall { tool: "effect".to_owned(), args_json: args_json.to_owned(), key: key.to_owned() }
 }
 
-fn list(calls: Vec<ToolCall>) -> Option<Source> {
-    Some(Source::CallList(CallList { calls }))
+fn list(calls: Vec<ToolCall>) -> Source {
+    Source::CallList(CallList { calls })
 }
 
 fn request(calls: Vec<ToolCall>) -> ExecuteBatchRequest {
-    ExecuteBatchRequest { task_id: "task".to_owned(), source: list(calls), ..Default::default() }
+    ExecuteBatchRequest { task_id: "task".to_owned(), source: Some(list(calls)), ..Default::default() }
 }
 
 fn one_call() -> ExecuteBatchRequest {
@@ -89,7 +91,7 @@ fn a_request_with_everything_set_is_taken_as_it_is() {
         task_id: "t".to_owned(),
         agent_id: "orders".to_owned(),
         batch_id: "b".to_owned(),
-        source: list(vec![call("k1", " {\"doc\": 4711.0 }\n"), call("k2", "{\"doc\":\"4711\"}"), call("", "{}")]),
+        source: Some(list(vec![call("k1", " {\"doc\": 4711.0 }\n"), call("k2", "{\"doc\":\"4711\"}"), call("", "{}")])),
         options: Some(BatchOptions {
             mode: 2,
             max_concurrency: 16,
@@ -213,8 +215,8 @@ fn with_text(field: &str, text: String) -> ExecuteBatchRequest {
         "task_id" => request.task_id = text,
         "agent_id" => request.agent_id = text,
         "batch_id" => request.batch_id = text,
-        "call_list.calls[0].tool" => request.source = list(vec![ToolCall { tool: text, ..Default::default() }]),
-        "call_list.calls[0].key" => request.source = list(vec![call(&text, "")]),
+        "call_list.calls[0].tool" => request.source = Some(list(vec![ToolCall { tool: text, ..Default::default() }])),
+        "call_list.calls[0].key" => request.source = Some(list(vec![call(&text, "")])),
         other => panic!("no text at {other}"),
     }
     request
@@ -302,7 +304,9 @@ fn c17_digits_pass_byte_for_byte() {
 fn c20_the_same_member_twice_in_args_is_refused() {
     assert_eq!(
         refused(&with_args(r#"{"doc":"A","doc":"B","n":1,"ms":300}"#)),
-        ["call_list.calls[0].args_json: member \"doc\" stands twice in one object, at line 1, column 12"]
+        [
+            "call_list.calls[0].args_json: member \"doc\" stands twice in one object, at line 1, column 12; expected each name once"
+        ]
     );
 }
 
@@ -456,10 +460,10 @@ fn everything_wrong_is_named_at_once_in_the_order_of_the_fields() {
         task_id: String::new(),
         agent_id: "\n".to_owned(),
         batch_id: "b".repeat(129),
-        source: list(vec![
+        source: Some(list(vec![
             call("k", "{}"),
             ToolCall { key: "k".to_owned(), args_json: "[".to_owned(), ..Default::default() },
-        ]),
+        ])),
         options: Some(BatchOptions {
             mode: 1,
             max_concurrency: 17,
@@ -496,297 +500,4 @@ fn everything_wrong_is_named_at_once_in_the_order_of_the_fields() {
             "options.in_doubt",
         ]
     );
-}
-
-/// The status as `service` sends it: message, every entry, and an `ErrorInfo` of the size that it may have.
-fn status(fitted: &Fitted) -> tonic::Status {
-    let mut details = ErrorDetails::new();
-    for violation in &fitted.violations {
-        details.add_bad_request_violation(&violation.field, &violation.description);
-    }
-    let counts = [("violations", "200"), ("left_out", "117")];
-    let counts = counts.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    details.set_error_info("R".repeat(63), "toolbatch.v1", counts);
-    tonic::Status::with_error_details(tonic::Code::InvalidArgument, fitted.message.clone(), details)
-}
-
-/// Message in percent encoding and details in base64, as they stand in the trailers.
-fn trailer_bytes(fitted: &Fitted) -> usize {
-    fitted.message.bytes().map(|byte| if byte.is_ascii_alphanumeric() { 1 } else { 3 }).sum::<usize>()
-        + status(fitted).details().len().div_ceil(3) * 4
-}
-
-fn assert_fits(refusal: &Refusal) -> Fitted {
-    let fitted = fit(refusal);
-    let bytes = status(&fitted).details().len();
-    assert!(bytes <= MAX_STATUS_BYTES, "{bytes} bytes");
-    assert!(trailer_bytes(&fitted) <= 7_700, "{} bytes", trailer_bytes(&fitted));
-    let kept = fitted.violations.len() - usize::from(fitted.more > 0);
-    assert!(kept >= 1);
-    assert_eq!(kept + fitted.more, refusal.count());
-    assert!(refusal.violations().zip(&fitted.violations[..kept]).all(|(all, kept)| all == kept));
-    fitted
-}
-
-#[test]
-fn c47_two_hundred_violations_fit_into_5_kib() {
-    let refusal = check(&request(vec![call("", "[]"); 200])).unwrap_err();
-    assert_eq!(refusal.count(), 200);
-    let fitted = assert_fits(&refusal);
-    assert!(fitted.violations.len() > 40, "{} kept", fitted.violations.len());
-    let last = fitted.violations.last().unwrap();
-    assert_eq!((last.field.as_str(), last.description.clone()), ("", format!("and {} more violations", fitted.more)));
-    assert_eq!(
-        fitted.message,
-        "200 violations, first call_list.calls[0].args_json: expected one JSON object, found an array"
-    );
-    assert_eq!(refusal.to_string(), fitted.message);
-    let read = status(&fitted).get_details_bad_request().unwrap();
-    assert_eq!(read.field_violations.len(), fitted.violations.len());
-}
-
-#[test]
-fn c47_what_fits_is_kept_whole_and_what_does_not_is_counted() {
-    let numbered = |count: usize, text: &str| {
-        let mut all = Violations::default();
-        for i in 0..count {
-            all.add(format!("field[{i}]"), text);
-        }
-        all.refuse().unwrap_err()
-    };
-    for text in ["short", "é", &"\u{1f600}".repeat(300), &"x".repeat(333), &"%".repeat(2000)] {
-        let mut before = 0;
-        for count in 1..260 {
-            let fitted = assert_fits(&numbered(count, text));
-            assert_eq!(fitted.violations.len() < count, fitted.more > 0 && fitted.more > 1, "{count} of {text}");
-            assert!(fitted.violations.len() + 1 >= before, "more violations never show fewer of them by more than one");
-            before = fitted.violations.len();
-        }
-        assert!(before >= 4);
-    }
-    let none_left_out = assert_fits(&numbered(2, "short"));
-    assert_eq!(none_left_out.message, "2 violations, first field[0]: short");
-    assert_eq!(none_left_out.more, 0);
-    assert_eq!(assert_fits(&numbered(1, "short")).message, "field[0]: short");
-    let long = assert_fits(&numbered(1, &"é".repeat(500)));
-    assert!(long.message.len() <= 256 && long.message.ends_with('…'));
-    assert_eq!(long.violations[0].description.len(), 1000);
-}
-
-#[test]
-fn content_is_the_same_with_the_defaults_filled_in() {
-    let unset = one_call();
-    let default = RetryPolicy::default();
-    let filled = ExecuteBatchRequest {
-        options: Some(BatchOptions {
-            mode: 1,
-            max_concurrency: 4,
-            serialize_on: String::new(),
-            stop_on_error: Some(true),
-            include_results: Some(true),
-            call_timeout: None,
-            retry: Some(proto::RetryPolicy {
-                max_attempts: default.max_attempts,
-                initial_backoff: Some(Wire { seconds: 0, nanos: 100_000_000 }),
-                max_backoff: Some(Wire { seconds: 10, nanos: 0 }),
-                backoff_multiplier: default.backoff_multiplier,
-            }),
-            in_doubt: 1,
-        }),
-        batch_id: "another".to_owned(),
-        validate_only: true,
-        ..one_call()
-    };
-    assert_eq!(content_digest(&filled), content_digest(&unset));
-    assert_eq!(content_digest(&with_options(|_| {})), content_digest(&unset));
-    assert_eq!(content_digest(&with_retry(|retry| retry.backoff_multiplier = -0.0)), content_digest(&unset));
-    for blank in ["", " \n"] {
-        assert_eq!(content_digest(&with_args(blank)), content_digest(&unset));
-    }
-}
-
-#[test]
-fn any_difference_that_counts_is_another_content() {
-    let wire = |seconds, nanos| Some(Wire { seconds, nanos });
-    let calls_ref = |text: &str| ExecuteBatchRequest { source: Some(Source::CallsRef(text.to_owned())), ..one_call() };
-    let two = |one: (&str, &str), other: (&str, &str)| request(vec![call(one.0, one.1), call(other.0, other.1)]);
-    let all = [
-        one_call(),
-        ExecuteBatchRequest::default(),
-        ExecuteBatchRequest { source: None, ..one_call() },
-        request(vec![]),
-        calls_ref(""),
-        calls_ref("${A}"),
-        with_text("task_id", "task2".to_owned()),
-        with_text("agent_id", "task".to_owned()),
-        ExecuteBatchRequest { task_id: "tas".to_owned(), agent_id: "k".to_owned(), ..one_call() },
-        with_text("call_list.calls[0].tool", "effec".to_owned()),
-        with_text("call_list.calls[0].key", "k".to_owned()),
-        with_args("{} "),
-        with_args("{\"a\":1}"),
-        with_args("not JSON"),
-        two(("", ""), ("", "")),
-        two(("a", ""), ("", "")),
-        two(("", ""), ("a", "")),
-        two(("ab", ""), ("", "")),
-        two(("a", ""), ("b", "")),
-        request(vec![call("", ""); 500]),
-        with_options(|o| o.mode = 2),
-        with_options(|o| o.mode = 3),
-        with_options(|o| o.mode = -1),
-        with_options(|o| o.in_doubt = 2),
-        with_options(|o| o.in_doubt = 77),
-        with_options(|o| o.max_concurrency = 1),
-        with_options(|o| o.max_concurrency = u32::MAX),
-        with_options(|o| o.serialize_on = "a".to_owned()),
-        with_options(|o| o.stop_on_error = Some(false)),
-        with_options(|o| o.include_results = Some(false)),
-        with_options(|o| o.call_timeout = wire(300, 0)),
-        with_options(|o| o.call_timeout = wire(0, 0)),
-        with_options(|o| o.call_timeout = wire(i64::MIN, i32::MIN)),
-        with_retry(|r| r.max_attempts = 2),
-        with_retry(|r| r.initial_backoff = wire(0, 0)),
-        with_retry(|r| r.max_backoff = wire(0, 0)),
-        with_retry(|r| r.backoff_multiplier = 1.0),
-        with_retry(|r| r.backoff_multiplier = f64::NAN),
-        with_retry(|r| r.backoff_multiplier = f64::INFINITY),
-    ];
-    for (i, a) in all.iter().enumerate() {
-        assert_eq!(content_digest(a), content_digest(&a.clone()));
-        for b in &all[..i] {
-            assert_ne!(content_digest(a), content_digest(b), "{a:?} {b:?}");
-        }
-    }
-}
-
-/// Mostly sound, sometimes at a bound, sometimes anything.
-fn a_text(max: usize) -> impl Strategy<Value = String> {
-    prop_oneof![
-        1 => Just(String::new()),
-        120 => "[a-z]{1,3}",
-        8 => (max - 1..max + 2).prop_map(|bytes| "x".repeat(bytes)),
-        1 => any::<String>(),
-        4 => "\\PC{0,9}",
-        1 => "[a\n\u{7f}\u{80}\u{9f}\u{a0}]{1,2}",
-    ]
-}
-
-fn some_args() -> impl Strategy<Value = String> {
-    let nested = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
-    prop_oneof![
-        20 => "( \n)?|[{][}]|[{]\"(a|b)\":(1|\"x\"|\\[null\\])(,\"(c|d)\": 1e999)?[}]",
-        2 => "[{]\"(a|b)\":1,\"(a|b|\\\\u0061)\":\\{\"(a|b)\":\"\\\\ud83(d|d\\\\ude00)\"[}]{1,2}",
-        1 => (99_usize..102).prop_map(nested),
-        1 => "[\\[\\]{}:,\"a1 ]{0,6}",
-        1 => any::<String>(),
-    ]
-}
-
-/// In a few of a thousand requests, since a megabyte takes its time.
-fn large_args() -> impl Strategy<Value = Option<String>> {
-    let large = ((1_usize << 20) - 1..(1 << 20) + 2).prop_map(|bytes| format!("{{}}{}", " ".repeat(bytes - 2)));
-    prop_oneof![499 => Just(None), 1 => large.prop_map(Some)]
-}
-
-fn some_calls() -> impl Strategy<Value = Vec<ToolCall>> {
-    let a_call = (a_text(256), some_args(), prop_oneof![2 => Just(String::new()), 3 => a_text(512)])
-        .prop_map(|(tool, args_json, key)| ToolCall { tool, args_json, key });
-    prop_oneof![
-        1 => Just(vec![]),
-        40 => vec(a_call, 1..4),
-        2 => (198_usize..203).prop_map(|count| vec![call("", "{}"); count]),
-        1 => (198_usize..203).prop_map(|count| (0..count).map(|i| call(&format!("k{}", i % 201), "{}")).collect()),
-    ]
-}
-
-fn a_duration(seconds: i64) -> impl Strategy<Value = Option<Wire>> {
-    let wire = |(seconds, nanos)| Some(Wire { seconds, nanos });
-    prop_oneof![
-        3 => Just(None),
-        12 => (1..seconds, 0..1_000_000_000).prop_map(wire),
-        2 => (prop_oneof![-1_i64..2, seconds - 1..seconds + 2], prop_oneof![-1..2, 999_999_999..1_000_000_001]).prop_map(wire),
-        1 => (any::<i64>(), any::<i32>()).prop_map(wire),
-    ]
-}
-
-fn some_options() -> impl Strategy<Value = BatchOptions> {
-    let retry = (
-        prop_oneof![20 => 0_u32..12, 1 => any::<u32>()],
-        a_duration(600),
-        a_duration(600),
-        prop_oneof![9 => Just(0.0), 9 => 1.0..10.0, 1 => 0.0..12.0, 1 => any::<f64>(), 1 => Just(10.0), 1 => Just(f64::NAN)],
-    )
-        .prop_map(|(max_attempts, initial_backoff, max_backoff, backoff_multiplier)| proto::RetryPolicy {
-            max_attempts,
-            initial_backoff,
-            max_backoff,
-            backoff_multiplier,
-        });
-    (
-        prop_oneof![20 => 0..3, 1 => any::<i32>(), 1 => -1..5],
-        prop_oneof![20 => 0_u32..18, 1 => any::<u32>()],
-        prop_oneof![6 => Just(String::new()), 4 => "[a-c]([.][a-c]){0,2}", 4 => "(/[a-c]?(~0|~1)?){1,3}",
-            1 => "[a.\\[$/~ 01*]{1,5}", 1 => any::<String>(), 1 => (1023_usize..1026).prop_map(|bytes| "a".repeat(bytes))],
-        (any::<Option<bool>>(), any::<Option<bool>>()),
-        a_duration(86_400),
-        option::of(retry),
-        prop_oneof![20 => 0..4, 1 => any::<i32>(), 1 => -1..6],
-    )
-        .prop_map(|(mode, max_concurrency, serialize_on, bools, call_timeout, retry, in_doubt)| BatchOptions {
-            mode,
-            max_concurrency,
-            serialize_on,
-            stop_on_error: bools.0,
-            include_results: bools.1,
-            call_timeout,
-            retry,
-            in_doubt,
-        })
-}
-
-fn any_request() -> impl Strategy<Value = ExecuteBatchRequest> {
-    let source = prop_oneof![
-        1 => Just(None),
-        50 => some_calls().prop_map(list),
-        2 => "([$][{]A[}])?[.\\[\\]a1{}$ ]{0,5}|\\PC{0,5}".prop_map(|text| Some(Source::CallsRef(text))),
-    ];
-    let ids = (a_text(256), a_text(256), a_text(128));
-    (ids, source, large_args(), option::of(some_options()), any::<bool>()).prop_map(
-        |((task_id, agent_id, batch_id), mut source, large, options, validate_only)| {
-            if let (Some(Source::CallList(list)), Some(large)) = (&mut source, large)
-                && let Some(call) = list.calls.first_mut()
-            {
-                call.args_json = large;
-            }
-            ExecuteBatchRequest { task_id, agent_id, batch_id, source, options, validate_only }
-        },
-    )
-}
-
-#[test]
-fn any_request_is_judged_as_by_the_model() {
-    let (accepted, refused) = (Cell::new(0), Cell::new(0));
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(20_000));
-    let outcome = runner.run(&any_request(), |request| {
-        let result = check(&request);
-        prop_assert_eq!(result.is_ok(), model::accepts(&request), "{:?}", &result);
-        match result {
-            Ok(spec) => {
-                accepted.set(accepted.get() + 1);
-                prop_assert_eq!(spec.content_digest, content_digest(&request));
-            }
-            Err(refusal) => {
-                refused.set(refused.get() + 1);
-                for Violation { field, description } in refusal.violations() {
-                    let says_what_is_right = description.contains("expected") || description.contains("stands twice");
-                    prop_assert!(!field.is_empty() && says_what_is_right, "{}: {}", field, description);
-                }
-                let _ = content_digest(&request);
-                assert_fits(&refusal);
-            }
-        }
-        Ok(())
-    });
-    outcome.unwrap();
-    assert!(accepted.get() > 2_000 && refused.get() > 2_000, "{} and {}", accepted.get(), refused.get());
 }

@@ -355,6 +355,22 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_refuses_the_blob_and_its_file_is_not_continued() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = blobs(dir.path(), 1 << 20);
+        let before = write(&blobs, b"before");
+        // It takes no byte, and cannot be cut back either.
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        blobs.pool.lock().unwrap().idle[0].file = full;
+        let refused = blobs.write(b"content", |_| Ok(()));
+        assert!(matches!(&refused, Err(Error::Full(text)) if text.contains("0000000001")), "{refused:?}");
+        let after = write(&blobs, b"after");
+        assert_eq!((before.file, after.file), (1, 2));
+        assert_eq!(blobs.read(before, 0, 9).unwrap(), "before");
+        assert_eq!(blobs.read(after, 0, 9).unwrap(), "after");
+    }
+
+    #[test]
     fn writers_at_once_do_not_mix() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = blobs(dir.path(), 1 << 20);

@@ -37,14 +37,14 @@ impl Checkpointer {
         Ok(Self { thread: Some(thread), supply: shared })
     }
 
-    /// Waits for the end of the thread. Gives the checkpoint that failed, if one did.
+    /// Waits for the end of the thread. Gives the checkpoint that failed or is still put off, if one is.
     pub(super) fn stop(&mut self, ending: Ending) -> Result<(), Error> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.supply.end(ending);
         if thread.join().is_err() {
             return Err(Error::Failed("the checkpoint thread panicked; start again".to_owned()));
         }
-        self.supply.trouble().map_or(Ok(()), Err)
+        self.supply.unfinished().map_or(Ok(()), Err)
     }
 }
 
@@ -66,6 +66,11 @@ fn work(layers: &Layers, supply: &Supply, maker: &Maker) {
 fn checkpoint(layers: &Layers, supply: &Supply) {
     // An error of sled's is final for its handle.
     if supply.trouble().is_some() {
+        return;
+    }
+    if let Err(error) = layers.check_room() {
+        tracing::warn!(%error, "a checkpoint is put off; commits go on until the journal is full");
+        supply.put_off(error);
         return;
     }
     match layers.checkpoint() {

@@ -22,6 +22,7 @@ use sled::IVec;
 use super::{
     disk,
     integrity::Tally,
+    options::Options,
     overlay::{Layered, Records},
     seal::bytes_at,
 };
@@ -32,6 +33,9 @@ const CHECKPOINT_KEY: &[u8] = b"!ckpt";
 
 /// The version of that record.
 const VERSION: u8 = 1;
+
+/// What sled may write for a byte of a batch: it writes a leaf anew for every tenth change of it, and when it splits it.
+const AMPLIFICATION: u64 = 4;
 
 /// Pauses before sled is opened again while an earlier handle of its file is not gone yet, and how often: 5 s, as for our own lock.
 const RETRY: Duration = Duration::from_millis(50);
@@ -52,6 +56,8 @@ pub(super) struct Index {
     file: File,
     dir: PathBuf,
     store_id: [u8; 16],
+    /// Free space that a checkpoint leaves.
+    reserve: u64,
     /// Set by an error that leaves sled in an unknown state: nothing more is written to it.
     broken: AtomicBool,
 }
@@ -61,9 +67,9 @@ pub(super) type Span<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 impl Index {
     /// Makes the index of a new store.
-    pub(super) fn create(dir: &Path, store_id: [u8; 16], cache: u64) -> Result<(), Error> {
+    pub(super) fn create(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<(), Error> {
         disk::create_dir(dir)?;
-        let index = Self::over(open_db(dir, cache)?, dir, store_id)?;
+        let index = Self::over(open_db(dir, options.sled_cache)?, dir, store_id, options)?;
         index.apply(&Records::new(), Checkpoint::default())?;
         index.sync()?;
         for name in ["conf", "db"] {
@@ -76,7 +82,8 @@ impl Index {
     }
 
     /// Opens what [`Index::create`] made, and checks that everything above the tasks is as it was at the last checkpoint.
-    pub(super) fn open(dir: &Path, store_id: [u8; 16], cache: u64) -> Result<(Self, Checkpoint), Error> {
+    pub(super) fn open(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<(Self, Checkpoint), Error> {
+        let cache = options.sled_cache;
         for name in disk::names(dir)? {
             // Killed while it wrote one, sled would take it for the newest snapshot and not open. The one before is still there.
             if name.starts_with("snap.") && name.ends_with(".generating") {
@@ -97,7 +104,7 @@ impl Index {
             }
             opened => opened?,
         };
-        let index = Self::over(db, dir, store_id)?;
+        let index = Self::over(db, dir, store_id, options)?;
         let checkpoint = index.checkpoint()?;
         let found = index.globals()?;
         if found != checkpoint.globals {
@@ -113,10 +120,11 @@ impl Index {
         Ok((index, checkpoint))
     }
 
-    fn over(db: sled::Db, dir: &Path, store_id: [u8; 16]) -> Result<Self, Error> {
+    fn over(db: sled::Db, dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
         let path = dir.join("db");
         let file = File::open(&path).map_err(|error| disk::failure("cannot open", &path, &error))?;
-        Ok(Self { db, file, dir: dir.to_owned(), store_id, broken: AtomicBool::new(false) })
+        let (reserve, broken) = (options.reserve, AtomicBool::new(false));
+        Ok(Self { db, file, dir: dir.to_owned(), store_id, reserve, broken })
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, Error> {
@@ -179,6 +187,22 @@ impl Index {
             }
             Some(self.checked(&key, &value).map(|value| (key, Some(value))))
         })
+    }
+
+    /// Refuses a batch of so many bytes where it might not fit on the disk. A batch that fails midway is worse than none: even
+    /// sled's reads write then, as they go on with what it began, and fail until the next start.
+    pub(super) fn check_room(&self, bytes: usize) -> Result<(), Error> {
+        let disk = rustix::fs::fstatvfs(&self.file);
+        let disk = disk.map_err(|error| disk::failure("cannot see the free space of", &self.dir, &error.into()))?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let needed = (bytes as u64).saturating_mul(AMPLIFICATION).saturating_add(self.reserve);
+        if free >= needed {
+            return Ok(());
+        }
+        let dir = self.dir.display();
+        Err(Error::Full(format!(
+            "{dir} needs {needed} free bytes for a checkpoint, {free} are there; free some space on that disk"
+        )))
     }
 
     /// Writes the records of a checkpoint; durable only after [`Index::sync`].

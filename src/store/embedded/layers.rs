@@ -97,6 +97,12 @@ impl Layers {
         overlay.journal_bytes
     }
 
+    /// Whether the disk has room for a checkpoint of what is in the overlay now.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        let bytes = self.overlay().journal_bytes;
+        if bytes == 0 { Ok(()) } else { self.index.check_room(bytes) }
+    }
+
     /// Writes what is in the overlay into sled. Gives the last commit that sled has then, if there was anything to write.
     ///
     /// After an error the records stay in the overlay, and the journal keeps their commits: nothing is lost, but there must not be

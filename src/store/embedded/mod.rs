@@ -32,6 +32,7 @@ use std::{
     ops::Range,
     path::Path,
     sync::{Arc, Mutex, MutexGuard},
+    thread,
 };
 
 use bytes::Bytes;
@@ -105,7 +106,7 @@ impl Embedded {
             Found::Store(store_id) => store_id,
             Found::Nothing => create(dir, options)?,
         };
-        let (index, checkpoint) = Index::open(&dir.join("sled"), store_id, options.sled_cache)?;
+        let (index, checkpoint) = Index::open(&dir.join("sled"), store_id, options)?;
         let journal_dir = dir.join("journal");
         let Opened { journal, idle, next_number, replay } = Journal::open(&journal_dir, &store_id, checkpoint.lsn)?;
         let mut overlay = Overlay { lsn: replay.lsn, globals: checkpoint.globals, ..Overlay::default() };
@@ -187,9 +188,14 @@ impl Drop for Embedded {
 /// Makes a new store. The file `STORE` comes last: before it is there, nothing was acknowledged.
 fn create(dir: &Path, options: &Options) -> Result<[u8; 16], Error> {
     let store_id = sentinel::draft_new(dir)?;
-    Journal::create(&dir.join("journal"), &store_id, options.journal_file)?;
+    // Side by side, as both mostly wait for the disk: the journal is long, and sled has many files to sync.
+    thread::scope(|scope| {
+        let journal = scope.spawn(|| Journal::create(&dir.join("journal"), &store_id, options.journal_file));
+        let index = Index::create(&dir.join("sled"), store_id, options);
+        let panicked = |_| Err(Error::Failed("a thread panicked while it made the journal; start again".to_owned()));
+        journal.join().unwrap_or_else(panicked).and(index)
+    })?;
     disk::create_dir(&dir.join("blobs"))?;
-    Index::create(&dir.join("sled"), store_id, options.sled_cache)?;
     disk::sync_dir(dir)?;
     sentinel::finish(dir)?;
     Ok(store_id)

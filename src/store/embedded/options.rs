@@ -36,6 +36,9 @@ pub(super) struct Options {
     pub(super) blob_file_age: Duration,
     /// What sled keeps of its files in memory, in their length on disk (STORE.md 2).
     pub(super) sled_cache: u64,
+    /// Free space on the disk below which no checkpoint begins, besides what it writes: what the running calls need to end
+    /// (RELIABILITY.md I22).
+    pub(super) reserve: u64,
 }
 
 impl Default for Options {
@@ -49,6 +52,7 @@ impl Default for Options {
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
             sled_cache: 64 << 20,
+            reserve: 64 << 20,
         }
     }
 }

@@ -52,6 +52,8 @@ struct State {
     ending: Option<Ending>,
     /// The checkpoint that failed: there is no other until the next start.
     trouble: Option<Error>,
+    /// Why the last checkpoint was not even begun: the next one may be.
+    put_off: Option<Error>,
     /// Why the last file that was wanted could not be made.
     unmade: Option<Error>,
 }
@@ -82,6 +84,7 @@ impl Supply {
             running: false,
             ending: None,
             trouble: None,
+            put_off: None,
             unmade: None,
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), most, wait }
@@ -95,18 +98,23 @@ impl Supply {
     /// A file that takes a frame of this length from its beginning. Waits for a checkpoint if there is none.
     pub(super) fn take(&self, length: usize) -> Result<JournalFile, Error> {
         let mut state = self.state();
+        // Both may have been for lack of space, and there may be some now: the round that is asked for finds out.
+        (state.put_off, state.unmade) = (None, None);
         state.ask();
         self.changed.notify_all();
         let most = self.most;
-        let hopeless = |state: &State| state.trouble.is_some() && (state.files >= most || state.unmade.is_some());
+        let stuck = |state: &State| state.trouble.is_some() || state.put_off.is_some();
+        let hopeless = |state: &State| stuck(state) && (state.files >= most || state.unmade.is_some());
         let waiting = |state: &mut State| state.reusable(length).is_none() && !hopeless(state);
         let waited = self.changed.wait_timeout_while(state, self.wait, waiting);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = state.reusable(length) {
             return Ok(state.idle.swap_remove(at));
         }
-        let causes: Vec<String> = [&state.trouble, &state.unmade].into_iter().flatten().map(Error::to_string).collect();
-        if [&state.trouble, &state.unmade].iter().any(|cause| matches!(cause, Some(Error::Full(_)))) {
+        let causes: Vec<&Error> = [&state.trouble, &state.put_off, &state.unmade].into_iter().flatten().collect();
+        let full = causes.iter().any(|cause| matches!(cause, Error::Full(_)));
+        let causes: Vec<String> = causes.into_iter().map(Error::to_string).collect();
+        if full {
             return Err(Error::Full(format!("all journal files are in use, and {}", causes.join("; "))));
         }
         if causes.is_empty() {
@@ -153,8 +161,21 @@ impl Supply {
 
     /// The checkpoint thread has made this commit, and all before it, durable in sled.
     pub(super) fn checkpointed(&self, lsn: u64) {
-        self.state().durable = lsn;
+        let mut state = self.state();
+        (state.durable, state.put_off) = (lsn, None);
         self.changed.notify_all();
+    }
+
+    /// A checkpoint was not begun; sled is as it was.
+    pub(super) fn put_off(&self, error: Error) {
+        self.state().put_off = Some(error);
+        self.changed.notify_all();
+    }
+
+    /// Why sled does not have all that was committed, where the reason is not just that no checkpoint was due.
+    pub(super) fn unfinished(&self) -> Option<Error> {
+        let state = self.state();
+        state.trouble.clone().or_else(|| state.put_off.clone())
     }
 
     /// A checkpoint failed.
@@ -273,15 +294,44 @@ mod tests {
         assert_eq!(supply.trouble(), Some(Error::Failed("the test's checkpoint".to_owned())));
     }
 
+    /// Plays the checkpoint thread for one round.
+    fn round(supply: &Supply, play: impl FnOnce()) {
+        assert_eq!(supply.next_work(), Work::Checkpoint);
+        play();
+        supply.round_done();
+    }
+
     #[test]
-    fn a_full_disk_stays_a_full_disk() {
+    fn a_full_disk_is_looked_at_again_for_every_file() {
         let dir = tempfile::tempdir().unwrap();
         let supply = supply(vec![file(&dir, 1, 9)], 3, Duration::from_mins(1));
-        supply.failed(Error::Failed("the test's checkpoint".to_owned()));
-        supply.made(Err(Error::Full("the test's file".to_owned())));
-        let refused = supply.take(100);
+        let put_off = |why: &str| supply.put_off(Error::Full(why.to_owned()));
+        let file_lacks = || supply.made(Err(Error::Full("the test's file".to_owned())));
+        // Each round begins when a file is asked for and ends before the answer is looked at.
+        let served = |play: &(dyn Fn() + Sync)| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| round(&supply, play));
+                let taken = supply.take(100);
+                supply.settle();
+                taken
+            })
+        };
+        let refused = served(&|| {
+            put_off("the test's checkpoint");
+            file_lacks();
+        });
         assert!(
             matches!(&refused, Err(Error::Full(text)) if text.contains("checkpoint") && text.contains("the test's file"))
         );
+        let made = served(&|| {
+            put_off("the test's checkpoint");
+            supply.made(Ok(file(&dir, 10, 0)));
+        });
+        assert_eq!(made.unwrap().last_lsn, 0);
+        let refused = served(&|| put_off("all files are there"));
+        assert!(matches!(refused, Err(Error::Full(text)) if text.contains("all files are there")));
+        assert_eq!(supply.unfinished(), Some(Error::Full("all files are there".to_owned())));
+        assert_eq!(served(&|| supply.checkpointed(9)).unwrap().last_lsn, 9);
+        assert_eq!(supply.unfinished(), None);
     }
 }

@@ -45,7 +45,8 @@ impl Writer {
         }
         let (lsn, length) = appended?;
         let since_checkpoint = layers.publish(ops, lsn, globals, length);
-        if since_checkpoint >= self.checkpoint && since_checkpoint - length < self.checkpoint {
+        // Once more after as many bytes again: a checkpoint that was put off may pass by then.
+        if since_checkpoint / self.checkpoint > (since_checkpoint - length) / self.checkpoint {
             supply.ask();
         }
         Ok(())

@@ -3,6 +3,8 @@
 mod batch;
 mod log;
 mod step;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use bytes::{BufMut as _, Bytes, BytesMut};

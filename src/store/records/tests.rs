@@ -1,0 +1,241 @@
+//! What is written today is read tomorrow: each record goes around, and some are pinned byte for byte.
+
+use std::{fmt::Write as _, time::Duration};
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::*;
+use crate::batch::{
+    event::{BatchStatus, CallError, CallFinished, Ending, Event, Reason, ResultMark, StepId, StopReason, Timestamp},
+    key::KeyState,
+    outcome::{BlobRef, Body, Payload, UsageItem},
+    spec::{CallSpec, InDoubtPolicy, Mode, Options, RetryPolicy, Spec},
+    state::End,
+    step::StepEnd,
+    summary::Counts,
+};
+
+const STEP: StepId = StepId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
+const COUNTS: Counts = Counts { total: 6, completed: 1, failed: 1, skipped: 1, awaiting: 1, waiting: 2 };
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn error() -> CallError {
+    CallError {
+        reason: Reason::TimedOut,
+        message: "späť".into(),
+        outcome_unknown: true,
+        retryable: false,
+        code: "E1".into(),
+    }
+}
+
+fn finished(ending: Ending) -> CallFinished {
+    CallFinished { index: 3, step_id: STEP, attempts: 2, duration: Duration::from_micros(1_500), ending }
+}
+
+fn endings() -> Vec<Ending> {
+    let mark = ResultMark { bytes: 7, inlined: true };
+    vec![
+        Ending::Completed { result: mark },
+        Ending::Awaiting { await_id: "review".into(), result: ResultMark { bytes: 4, inlined: false } },
+        Ending::Failed(error()),
+        Ending::Skipped { result: Some(mark), await_id: Some(String::new()), args_changed: false },
+        Ending::Skipped { result: None, await_id: None, args_changed: true },
+    ]
+}
+
+fn events() -> Vec<Event> {
+    let mut events = vec![
+        Event::BatchStarted,
+        Event::CallStarted {
+            index: 3,
+            step_id: STEP,
+            attempt: 2,
+            in_doubt: true,
+            base_tool: "create_order".into(),
+            backend: "erp".into(),
+            generation: 4,
+        },
+        Event::CallRetrying { index: 3, step_id: STEP, attempt: 1, error: error(), retry_time: Timestamp(-5) },
+        Event::BatchResumed { in_doubt: vec![0, 199] },
+        Event::BatchFinished {
+            status: BatchStatus::Partial,
+            counts: COUNTS,
+            stop_reason: Some(StopReason::AwaitingReview),
+        },
+    ];
+    events.extend(endings().into_iter().map(|ending| Event::CallFinished(finished(ending))));
+    events
+}
+
+#[test]
+fn every_event_is_read_back() {
+    for event in events() {
+        let entry = Entry { sequence: 9, time: Timestamp(1_700_000_000_000_000_000), event };
+        assert_eq!(decode_entry(9, &encode_entry(&entry)).expect("it is read"), entry);
+    }
+}
+
+#[test]
+fn every_reason_policy_and_status_is_read_back() {
+    for reason in [
+        Reason::ToolFailed,
+        Reason::ToolNotAllowed,
+        Reason::ToolNotFound,
+        Reason::ToolNotBatchable,
+        Reason::InvalidArgs,
+        Reason::BackendUnavailable,
+        Reason::TimedOut,
+        Reason::Cancelled,
+        Reason::InDoubt,
+        Reason::BadResponse,
+    ] {
+        let ending = Ending::Failed(CallError { reason, ..error() });
+        let entry = Entry { sequence: 1, time: Timestamp(0), event: Event::CallFinished(finished(ending)) };
+        assert_eq!(decode_entry(1, &encode_entry(&entry)).expect("it is read"), entry);
+    }
+    for (status, stop_reason) in [
+        (BatchStatus::Completed, None),
+        (BatchStatus::Failed, Some(StopReason::CallFailed)),
+        (BatchStatus::Partial, Some(StopReason::Cancelled)),
+        (BatchStatus::Partial, Some(StopReason::TaskEnded)),
+    ] {
+        let event = Event::BatchFinished { status, counts: COUNTS, stop_reason };
+        let entry = Entry { sequence: 1, time: Timestamp(0), event };
+        assert_eq!(decode_entry(1, &encode_entry(&entry)).expect("it is read"), entry);
+    }
+}
+
+#[test]
+fn steps_are_read_back() {
+    let blob = Payload { bytes: 9_000, body: Body::Blob(BlobRef { file: 2, offset: 77, bytes: 9_000 }) };
+    let inline = Payload { bytes: 4, body: Body::Inline(Bytes::from_static(b"null")) };
+    for result in [None, Some(blob), Some(inline)] {
+        let end = StepEnd {
+            time: Timestamp(8),
+            finished: finished(endings().remove(0)),
+            result,
+            usage: vec![UsageItem { unit: "pages".into(), quantity: 0.5 }],
+        };
+        for end in [None, Some(end)] {
+            let step = StepRecord {
+                step_id: STEP,
+                index: 3,
+                base_tool: "t".into(),
+                backend: "b".into(),
+                attempts: 1,
+                start_time: Timestamp(7),
+                end,
+            };
+            let read = decode_step(STEP, &encode_step(BatchNo(5), &step)).expect("it is read");
+            assert_eq!(read, (BatchNo(5), step));
+        }
+    }
+}
+
+#[test]
+fn keys_are_read_back() {
+    for state in [
+        KeyState::Completed { result_bytes: 12, await_id: Some("a".into()) },
+        KeyState::Completed { result_bytes: 0, await_id: None },
+        KeyState::Failed,
+        KeyState::Unknown,
+    ] {
+        let record = KeyRecord {
+            state,
+            step_id: STEP,
+            base_tool: "t".into(),
+            args_digest: [7; 32],
+            generation: 3,
+            update_time: Timestamp(6),
+            settled_by: Some("ops".into()),
+        };
+        assert_eq!(decode_key(&encode_key("k", &record)).expect("it is read"), ("k".into(), record));
+    }
+}
+
+#[test]
+fn a_spec_is_read_back_with_its_lanes() {
+    let spec = Spec {
+        task_id: "T".into(),
+        agent_id: "a".into(),
+        batch_id: Some("b".into()),
+        calls: vec![
+            CallSpec { tool: "t".into(), args: r#"{"doc":1.0}"#.into(), key: None, lane: Some("1".into()) },
+            CallSpec { tool: "u".into(), args: "{}".into(), key: Some("k".into()), lane: None },
+        ],
+        options: Options {
+            mode: Mode::Parallel { max_concurrency: 9 },
+            serialize_on: "doc".into(),
+            stop_on_error: true,
+            include_results: false,
+            call_timeout: Some(Duration::from_millis(1)),
+            retry: RetryPolicy { max_attempts: 3, ..RetryPolicy::default() },
+            in_doubt: InDoubtPolicy::Lookup,
+        },
+        content_digest: [1; 32],
+    };
+    let (content, outline_bytes) = Outline::write(&spec);
+    let split = usize::try_from(outline_bytes).expect("small");
+    let outline = Outline::read(content.slice(..split)).expect("it is read");
+    assert_eq!(outline, Outline::of(&spec));
+    assert_eq!(outline.args_range(1), Some((11, 2)));
+    assert_eq!(outline.args_range(2), None);
+    let read = outline.spec("b", [1; 32], &content.slice(split..)).expect("it is whole");
+    assert_eq!(read, spec);
+}
+
+#[test]
+fn heads_are_read_back() {
+    let end = End { status: BatchStatus::Failed, stop_reason: None, time: Timestamp(3) };
+    let head = BatchRecord {
+        batch_id: "b".into(),
+        content_digest: [9; 32],
+        start_time: Timestamp(1),
+        content: Payload { bytes: 3, body: Body::Inline(Bytes::from_static(b"abc")) },
+        outline_bytes: 2,
+        stop: Some(StopReason::Cancelled),
+        end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
+    };
+    assert_eq!(decode_batch(&encode_batch(&head)).expect("it is read"), head);
+}
+
+/// A change here is a change of what is on people's disks: it needs a reader for the old form.
+#[test]
+fn the_written_form_does_not_change() {
+    let written: Vec<String> = events()
+        .into_iter()
+        .map(|event| hex(&encode_entry(&Entry { sequence: 1, time: Timestamp(1_000), event })))
+        .collect();
+    assert_eq!(written, GOLDEN_ENTRIES);
+}
+
+const GOLDEN_ENTRIES: [&str; 10] = [
+    "0108e8071200",
+    "0108e8071a2d0803121001900000000070008000000000000001180220012a0c6372656174655f6f7264657232036572703804",
+    "0108e8072233080310011a10080712067370c3a4c5a518012a02453120fbffffffffffffffff012a1001900000000070008000000000000001",
+    "0108e80732050a0300c701",
+    "0108e8073a12080210021a0c080610011801200128013002",
+    "0108e8072a220803121001900000000070008000000000000001180220e0c65b2a060a0408071001",
+    "0108e8072a280803121001900000000070008000000000000001180220e0c65b320c0a0672657669657712020804",
+    "0108e8072a2c0803121001900000000070008000000000000001180220e0c65b3a10080712067370c3a4c5a518012a024531",
+    "0108e8072a240803121001900000000070008000000000000001180220e0c65b42080a04080710011200",
+    "0108e8072a1e0803121001900000000070008000000000000001180220e0c65b42021801",
+];
+
+#[test]
+fn what_is_no_record_is_refused_with_words() {
+    let newer = decode_entry(1, &Bytes::from_static(&[9, 1, 2])).expect_err("a newer version");
+    assert!(matches!(&newer, Error::Newer(message) if message.contains("version 9")), "{newer}");
+    for damaged in [&[][..], &[0], &[1], &[1, 0xff], &[1, 0x3a, 0x00]] {
+        let refused = decode_entry(1, &Bytes::copy_from_slice(damaged)).expect_err("no entry");
+        assert!(matches!(refused, Error::Damaged(_)), "{damaged:?}: {refused}");
+    }
+}
