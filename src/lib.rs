@@ -1,5 +1,6 @@
 //! Toolbatch runs a prepared list of tool calls as one durable step.
 pub mod batch;
+pub mod batch_json;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `toolbatch` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    toolbatch::cli::main()
+}

@@ -57,15 +57,9 @@ pub struct Context<'a> {
 pub enum Input {
     /// A batch was accepted.
     Start(Begin),
-    /// A batch that an earlier run of the server left unfinished is taken up again.
-    Resume {
-        /// The batch.
-        begin: Begin,
-        /// The fold over its log.
-        state: State,
-        /// It was told to stop before the interruption.
-        stop: Option<StopReason>,
-    },
+    /// What an earlier run of the server left unfinished is taken up again: all batches in one input, since what their running
+    /// calls hold must be known before any other call starts.
+    Resume(Vec<Resumed>),
     /// An attempt has ended.
     Outcome {
         /// Whose.
@@ -120,6 +114,17 @@ pub struct Begin {
     pub spec: Arc<Spec>,
     /// What is stored for those of its keys that [`Core::knows_key`] denies.
     pub keys: Vec<(Arc<str>, KeyRecord)>,
+}
+
+/// A batch that an interruption left unfinished.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// The batch.
+    pub begin: Begin,
+    /// The fold over its log.
+    pub state: State,
+    /// It was told to stop before the interruption.
+    pub stop: Option<StopReason>,
 }
 
 /// The facts and wishes of one or more steps. The facts must be durable before a wish is carried out or anyone is told.
@@ -191,7 +196,7 @@ impl Core {
     pub fn step(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
             Input::Start(begin) => self.start(begin, cx, out),
-            Input::Resume { begin, state, stop } => self.resume(begin, state, stop, cx, out),
+            Input::Resume(batches) => self.resume(batches, cx, out),
             Input::Outcome { batch, index, attempt, outcome } => {
                 self.outcome(CallRef { batch, index }, attempt, outcome, cx, out);
             }

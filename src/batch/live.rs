@@ -7,7 +7,7 @@ use super::{
     event::{CallError, Entry, Event, Now, StepId, StopReason},
     key,
     spec::{CallSpec, Spec},
-    state::{CallState, Running, State},
+    state::{CallState, Phase, Running, State},
     tools::Target,
 };
 
@@ -22,6 +22,8 @@ pub(super) struct Live {
     pub(super) state: State,
     /// It was told to start no further call.
     pub(super) stop: Option<StopReason>,
+    /// Its task has ended: what an interruption cut off is not taken up again (R9).
+    pub(super) closed: bool,
     pub(super) turns: Vec<Turn>,
     /// By index: the call was in flight at an interruption, so its backend may still be starting.
     pub(super) resumed: Vec<bool>,
@@ -87,6 +89,7 @@ impl Live {
             spec: begin.spec,
             state,
             stop,
+            closed: stop == Some(StopReason::TaskEnded),
             turns: vec![Turn::Idle; total],
             resumed: vec![false; total],
         }
@@ -103,6 +106,16 @@ impl Live {
     /// Why no further call may start, if none may.
     pub(super) fn stop_reason(&self) -> Option<StopReason> {
         self.stop.or(self.state.stopped)
+    }
+
+    /// Whether the call may still begin an attempt: in a stopped batch only one that was in flight at an interruption, and not
+    /// where the task has ended (R9).
+    pub(super) fn may_go_on(&self, index: u32) -> bool {
+        let interrupted = |running: &Running| match running.phase {
+            Phase::Sent | Phase::InDoubt => true,
+            Phase::Backoff { .. } => false,
+        };
+        self.stop_reason().is_none() || (!self.closed && self.running(index).is_some_and(interrupted))
     }
 
     pub(super) fn call(&self, index: u32) -> &CallSpec {

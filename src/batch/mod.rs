@@ -14,9 +14,13 @@ mod live;
 pub mod outcome;
 mod schedule;
 mod settle;
+#[cfg(test)]
+mod sim;
 pub mod spec;
 pub mod state;
 pub mod step;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 pub mod tools;
 pub mod wait;

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
 use super::{
-    core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output},
+    core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output, Resumed},
     event::{CallError, Event, Reason, StopReason},
     keys::Claim,
     live::{Live, Plan, Turn},
@@ -23,25 +23,31 @@ impl Core {
         self.dirty.push_back(batch);
     }
 
-    /// Takes a batch up where its log ends: what was in flight follows the policy, what was in backoff goes on.
-    pub(super) fn resume(
-        &mut self,
-        begin: Begin,
-        state: State,
-        stop: Option<StopReason>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        let in_doubt = state.in_flight();
-        let batch = self.enter(begin, state, stop);
-        let Some(live) = self.batches.get_mut(&batch) else { return };
-        live.log(Event::BatchResumed { in_doubt: in_doubt.clone() }, cx.now, out);
-        let policy = match stop {
-            Some(StopReason::TaskEnded) => InDoubtPolicy::Fail,
-            Some(StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled) | None => {
-                live.spec.options.in_doubt
+    /// Takes batches up where their logs end: what was in flight follows the policy, what was in backoff goes on. Nothing starts
+    /// before all are in, or a call could run under a key that a call of a later batch still holds.
+    pub(super) fn resume(&mut self, batches: Vec<Resumed>, cx: &mut Context<'_>, out: &mut Output) {
+        let mut interrupted = Vec::with_capacity(batches.len());
+        for Resumed { begin, state, stop } in batches {
+            let in_doubt = state.in_flight();
+            let batch = self.enter(begin, state, stop);
+            self.take_hold(batch, &in_doubt, cx, out);
+            interrupted.push((batch, in_doubt));
+        }
+        for (batch, in_doubt) in interrupted {
+            for index in in_doubt {
+                self.follow_policy(CallRef { batch, index }, cx, out);
             }
-        };
+            self.dirty.push_back(batch);
+        }
+    }
+
+    /// Gives the calls of a resumed batch back what they held: keys, and the rest of their backoff.
+    fn take_hold(&mut self, batch: BatchNo, in_doubt: &[u32], cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        live.log(Event::BatchResumed { in_doubt: in_doubt.to_vec() }, cx.now, out);
+        for index in in_doubt {
+            live.resumed[*index as usize] = true;
+        }
         let max_backoff = live.spec.options.retry.max_backoff;
         for index in (0..).take(live.turns.len()) {
             let Some(running) = live.running(index) else { continue };
@@ -55,17 +61,17 @@ impl Core {
                 self.keys.claim(live.task, key, batch, index);
             }
         }
-        for index in in_doubt {
-            if let Some(live) = self.batches.get_mut(&batch) {
-                live.resumed[index as usize] = true;
-            }
-            match policy {
-                InDoubtPolicy::Rerun => self.proceed(CallRef { batch, index }, Plan::Send { in_doubt: true }, cx, out),
-                InDoubtPolicy::Lookup => self.ask_again(CallRef { batch, index }, None, out),
-                InDoubtPolicy::Fail => self.finish(CallRef { batch, index }, Close::failed(in_doubt_error()), cx, out),
-            }
+    }
+
+    /// A call that was in flight at the interruption: runs again, is asked about, or fails.
+    fn follow_policy(&mut self, at: CallRef, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(live) = self.batches.get(&at.batch) else { return };
+        let policy = if live.closed { InDoubtPolicy::Fail } else { live.spec.options.in_doubt };
+        match policy {
+            InDoubtPolicy::Rerun => self.proceed(at, Plan::Send { in_doubt: true }, cx, out),
+            InDoubtPolicy::Lookup => self.ask_again(at, None, out),
+            InDoubtPolicy::Fail => self.finish(at, Close::failed(in_doubt_error()), cx, out),
         }
-        self.dirty.push_back(batch);
     }
 
     fn enter(&mut self, begin: Begin, state: State, stop: Option<StopReason>) -> BatchNo {
@@ -134,10 +140,19 @@ impl Core {
             let Some(live) = self.batches.get_mut(&batch) else { return };
             match live.turns[index as usize].clone() {
                 Turn::KeyWait => *live.turn(index) = Turn::Idle,
-                Turn::Resolving { .. } if live.running(index).is_none() => {
-                    *live.turn(index) = Turn::Idle;
-                    self.resolving.remove(&(batch, index));
-                    self.release_key(CallRef { batch, index });
+                Turn::Resolving { error, then, .. } if !live.may_go_on(index) => {
+                    let error = match live.running(index).map(|running| &running.phase) {
+                        Some(Phase::Backoff { error, .. }) => error.clone(),
+                        Some(Phase::Sent | Phase::InDoubt) if then.may_have_landed() => in_doubt_error(),
+                        Some(Phase::Sent | Phase::InDoubt) => error,
+                        None => {
+                            *live.turn(index) = Turn::Idle;
+                            self.resolving.remove(&(batch, index));
+                            self.release_key(CallRef { batch, index });
+                            continue;
+                        }
+                    };
+                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                 }
                 Turn::Backoff { .. } => {
                     if let Some(error) = backoff_error(live, index) {
@@ -175,7 +190,7 @@ impl Core {
                 return;
             }
             self.timers.pop();
-            let Some(live) = self.batches.get_mut(&batch) else { continue };
+            let Some(live) = self.batches.get_mut(&batch).filter(|live| live.may_go_on(index)) else { continue };
             match live.turn(index).clone() {
                 Turn::Backoff { due: current } if current == due => {
                     let in_doubt = live.running(index).is_some_and(|running| running.in_doubt);
@@ -197,8 +212,11 @@ impl Core {
     }
 
     pub(super) fn retry_resolving(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        if self.draining {
+            return;
+        }
         for (batch, index) in std::mem::take(&mut self.resolving) {
-            let Some(live) = self.batches.get_mut(&batch) else { continue };
+            let Some(live) = self.batches.get_mut(&batch).filter(|live| live.may_go_on(index)) else { continue };
             if let Turn::Resolving { then, .. } = live.turn(index).clone() {
                 self.proceed(CallRef { batch, index }, then, cx, out);
                 self.dirty.push_back(batch);
@@ -216,13 +234,19 @@ impl Core {
     ) {
         let Some(live) = self.batches.get_mut(&batch) else { return };
         live.stop = live.stop_reason().or(Some(reason));
+        live.closed |= reason == StopReason::TaskEnded;
         if abort {
             for index in (0..).take(live.turns.len()) {
                 let Some(live) = self.batches.get(&batch) else { break };
-                if matches!(live.turns[index as usize], Turn::Sent | Turn::Asking { .. }) {
-                    out.effects.push(Effect::Abort { batch, index });
-                    self.finish(CallRef { batch, index }, Close::failed(aborted_error()), cx, out);
-                }
+                let may_have_landed = match &live.turns[index as usize] {
+                    Turn::Sent | Turn::Asking { .. } => {
+                        out.effects.push(Effect::Abort { batch, index });
+                        true
+                    }
+                    Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
+                    Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
+                };
+                self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);
             }
         }
         self.dirty.push_back(batch);
@@ -265,12 +289,12 @@ pub(super) fn in_doubt_error() -> CallError {
     }
 }
 
-fn aborted_error() -> CallError {
+fn aborted_error(outcome_unknown: bool) -> CallError {
+    let what = if outcome_unknown { "it may have taken effect" } else { "it did not take effect" };
     CallError {
         reason: Reason::Cancelled,
-        message: "the batch was cancelled with abort_running while the call was running: it may have taken effect"
-            .into(),
-        outcome_unknown: true,
+        message: format!("the batch was cancelled with abort_running while the call was running: {what}"),
+        outcome_unknown,
         retryable: false,
         code: String::new(),
     }

@@ -123,9 +123,20 @@ impl Core {
             error.retryable = true;
             return self.retry_or_fail(at, error, Vec::new(), cx, out);
         }
-        if live.stop_reason().is_some() && live.running(index).is_none() {
+        if live.running(index).is_none() && (live.stop_reason().is_some() || self.draining) {
             *live.turn(index) = Turn::Idle;
             return self.release_key(at);
+        }
+        if !live.may_go_on(index) {
+            let message = "the call was in flight when the server was interrupted; the backend says that it did not take effect, and \
+                           its task has ended";
+            let error = CallError { message: message.into(), outcome_unknown: false, ..in_doubt_error() };
+            return self.finish(at, Close::failed(error), cx, out);
+        }
+        if self.draining {
+            // Its log still says that it was in flight, so the next start asks again.
+            *live.turn(index) = Turn::Backoff { due: cx.now.mono };
+            return;
         }
         self.proceed(at, Plan::Send { in_doubt: false }, cx, out);
     }

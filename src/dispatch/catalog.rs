@@ -320,7 +320,7 @@ impl Tools for Catalog {
         }
         let checked = match &listed.schema {
             schema::Schema::Any => Ok(()),
-            schema::Schema::Compiled(validator) => schema::check(validator, args).map_err(|faults| {
+            schema::Schema::Compiled(compiled) => compiled.check(args).map_err(|faults| {
                 let message = format!("the arguments do not fit the input schema of the tool `{tool}`: {faults}");
                 refusal(Reason::InvalidArgs, &message)
             }),

@@ -8,6 +8,7 @@
 //! | `list` | fetches a tool list |
 //! | `catalog` | the tools of all backends; what a call's name comes to |
 //! | `schema` | input schemas and the arguments that do not fit |
+//! | `expansion` | what checking a schema costs |
 //! | `call` | one attempt |
 //! | `reply` | what an answer comes to |
 //!
@@ -18,6 +19,7 @@ mod call;
 mod catalog;
 mod connection;
 mod departure;
+mod expansion;
 mod list;
 mod message;
 mod reply;

@@ -9,6 +9,7 @@ use crate::{
         event::Reason,
         outcome::{Outcome, UsageItem},
     },
+    json,
     proto::{self, CallToolResponse, call_tool_response},
 };
 
@@ -90,10 +91,7 @@ async fn checked_result(text: String) -> Result<Bytes, String> {
 }
 
 fn check_json(text: &str) -> Result<(), String> {
-    match serde_json::from_str::<&serde_json::value::RawValue>(text) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("its result is not JSON: {error}")),
-    }
+    json::check_result(text).map_err(|fault| format!("its result is not JSON: {fault}"))
 }
 
 fn too_large(what: &str) -> String {

@@ -1,17 +1,27 @@
 //! A tool's input schema, compiled once, and what is wrong with arguments that do not fit it.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{fmt::Write as _, iter, ops::Range};
 
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use super::message::plain;
+use super::{expansion::Expansion, message::plain};
 
 /// The longest schema: real ones are a few KiB, and what a schema compiles to is many times its text.
 const MAX_SCHEMA_BYTES: usize = 64 * 1_024;
 
-/// The most levels of a schema's text: its compiler recurses.
-const MAX_SCHEMA_DEPTH: usize = 64;
+/// The most levels of a schema, references followed: its compiler and its checker recurse.
+const MAX_SCHEMA_LEVELS: u64 = 64;
+
+/// The most values of a schema, every reference followed once: checking visits all of them for each value of the arguments.
+const MAX_SCHEMA_VALUES: u64 = 10_000;
+
+/// The most values of a schema that are visited to say where arguments do not fit. Finding out that they do not is linear, as the checker
+/// remembers what it has visited; saying where is not.
+const MAX_FAULT_SEARCH_VALUES: u64 = 1_000;
+
+/// The deepest that arguments can be (R1).
+const MAX_ARGS_DEPTH: usize = 100;
 
 /// The most bytes that one `pattern` compiles to.
 const MAX_PATTERN_BYTES: usize = 2 * 1_024 * 1_024;
@@ -30,8 +40,8 @@ const MAX_SHOWN_BYTES: usize = 40;
 /// The longest arguments whose faults are all looked for: the checker keeps every one of them, up to one for each two bytes.
 const ALL_FAULTS_MAX_ARGS_BYTES: usize = 64 * 1_024;
 
-/// From here on two integers share one `f64`, and a remainder means nothing.
-const F64_EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
+/// How many decimal digits tell every `f64` apart: a number of more is rounded.
+const F64_DIGITS: usize = 17;
 
 /// What a tool takes.
 #[derive(Debug)]
@@ -39,9 +49,17 @@ pub(super) enum Schema {
     /// Any object.
     Any,
     /// What fits.
-    Compiled(Box<Validator>),
+    Compiled(Box<Compiled>),
     /// The schema itself is wrong, so nothing can be checked against it.
     Faulty(String),
+}
+
+/// A schema that arguments can be checked against.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    validator: Validator,
+    /// Arguments of up to this depth are told where they do not fit.
+    explained_depth: usize,
 }
 
 impl Schema {
@@ -51,46 +69,60 @@ impl Schema {
             return Self::Any;
         }
         match compile(text) {
-            Ok(validator) => Self::Compiled(Box::new(validator)),
+            Ok(compiled) => Self::Compiled(Box::new(compiled)),
             Err(fault) => Self::Faulty(plain(&fault, MAX_FAULT_BYTES)),
         }
     }
 }
 
-fn compile(text: &str) -> Result<Validator, String> {
+fn compile(text: &str) -> Result<Compiled, String> {
     if text.len() > MAX_SCHEMA_BYTES {
         return Err(format!("{} bytes long; expected at most {MAX_SCHEMA_BYTES}", text.len()));
     }
     let schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if depth_exceeds(&schema, MAX_SCHEMA_DEPTH) {
-        return Err(format!("more than {MAX_SCHEMA_DEPTH} levels deep"));
+    let expansion = Expansion::of(&schema);
+    let (values, levels) = expansion.once();
+    if levels > MAX_SCHEMA_LEVELS {
+        return Err(format!("more than {MAX_SCHEMA_LEVELS} levels deep with its references followed"));
     }
-    jsonschema::options()
+    if values > MAX_SCHEMA_VALUES {
+        return Err(format!("more than {MAX_SCHEMA_VALUES} values with its references followed"));
+    }
+    let validator = jsonschema::options()
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
         .build(&schema)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    Ok(Compiled { validator, explained_depth: expansion.depth_within(MAX_FAULT_SEARCH_VALUES, MAX_ARGS_DEPTH) })
 }
 
-fn depth_exceeds(value: &Value, levels: usize) -> bool {
+impl Compiled {
+    /// Checks `args` (a JSON object as text), or says where they do not fit and what was expected there.
+    pub(super) fn check(&self, args: &str) -> Result<(), String> {
+        let value = parse(args)?;
+        if self.validator.is_valid(&value) {
+            return Ok(());
+        }
+        if depth(&value) > self.explained_depth {
+            return Err("they are too deep for this schema to say where; compare them with it".to_owned());
+        }
+        let rounded = numbers(args).any(|number| is_rounded(&args[number]));
+        let counts = |fault: &ValidationError<'_>| !(rounded && is_rounding(fault));
+        let faults: Vec<_> = if args.len() <= ALL_FAULTS_MAX_ARGS_BYTES {
+            self.validator.iter_errors(&value).filter(counts).take(MAX_FAULTS + 1).collect()
+        } else {
+            self.validator.validate(&value).err().into_iter().filter(counts).collect()
+        };
+        if faults.is_empty() { Ok(()) } else { Err(describe(&faults)) }
+    }
+}
+
+/// Levels of objects and arrays. The parser bounds them, and so this.
+fn depth(value: &Value) -> usize {
     match value {
-        Value::Array(items) => levels == 0 || items.iter().any(|item| depth_exceeds(item, levels - 1)),
-        Value::Object(members) => levels == 0 || members.values().any(|member| depth_exceeds(member, levels - 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
-}
-
-/// Checks `args` (a JSON object as text), or says where they do not fit and what was expected there.
-pub(super) fn check(validator: &Validator, args: &str) -> Result<(), String> {
-    let args_value = parse(args)?;
-    if validator.is_valid(&args_value) {
-        return Ok(());
-    }
-    let faults: Vec<_> = if args.len() <= ALL_FAULTS_MAX_ARGS_BYTES {
-        validator.iter_errors(&args_value).filter(|fault| !is_rounding(fault)).take(MAX_FAULTS + 1).collect()
-    } else {
-        validator.validate(&args_value).err().into_iter().filter(|fault| !is_rounding(fault)).collect()
-    };
-    if faults.is_empty() { Ok(()) } else { Err(describe(&faults)) }
 }
 
 /// Parses without refusing any number: one beyond the range of `f64` becomes the largest that there is. The value is for this
@@ -101,45 +133,69 @@ fn parse(args: &str) -> Result<Value, String> {
         .map_err(|error| format!("expected one JSON object: {error}"))
 }
 
-fn clamp_numbers(text: &str) -> Cow<'_, str> {
-    let mut clamped = String::new();
+fn clamp_numbers(text: &str) -> String {
+    let mut clamped = String::with_capacity(text.len());
     let mut copied = 0;
-    let mut in_string = false;
-    let mut at = 0;
-    let bytes = text.as_bytes();
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => at += 1,
-            b'-' | b'0'..=b'9' if !in_string => {
-                let rest = &bytes[at..];
-                let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-                let end = at + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-                if text[at..end].parse::<f64>().is_ok_and(f64::is_infinite) {
-                    clamped.push_str(&text[copied..at]);
-                    clamped.push_str(if byte == b'-' { "-1.7976931348623157e308" } else { "1.7976931348623157e308" });
-                    copied = end;
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
+    for number in numbers(text) {
+        if text[number.clone()].parse::<f64>().is_ok_and(f64::is_infinite) {
+            clamped.push_str(&text[copied..number.start]);
+            clamped.push_str(if text[number.clone()].starts_with('-') { "-" } else { "" });
+            clamped.push_str("1.7976931348623157e308");
+            copied = number.end;
         }
-        at += 1;
-    }
-    if copied == 0 {
-        return Cow::Borrowed(text);
     }
     clamped.push_str(&text[copied..]);
-    Cow::Owned(clamped)
+    clamped
 }
 
-/// A remainder of a number that `f64` could not hold exactly says nothing about the number that the tool will read.
+/// Where the numbers of a JSON text stand.
+fn numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut in_string = false;
+    iter::from_fn(move || {
+        while let Some(&byte) = bytes.get(at) {
+            let start = at;
+            at += 1;
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => at += 1,
+                b'-' | b'0'..=b'9' if !in_string => {
+                    let is_part = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+                    at += bytes[at..].iter().take_while(is_part).count();
+                    return Some(start..at);
+                }
+                _ => {}
+            }
+        }
+        None
+    })
+}
+
+/// Whether a number is too large, too small or too precise for the checker to know it from its neighbours.
+fn is_rounded(number: &str) -> bool {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or(number);
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_matches('0');
+    digits.len() > F64_DIGITS
+        || number.parse::<f64>().is_ok_and(|value| value.is_infinite() || (value == 0.0 && !digits.is_empty()))
+}
+
+/// Whether rounding alone can have made this fault, in arguments that hold a rounded number. Where in doubt the tool decides: it
+/// has the number as it was written. A fault inside an `anyOf` or `oneOf` is not looked into.
+#[allow(clippy::wildcard_enum_match_arm, reason = "another crate's enum, of forty kinds that do not compare numbers")]
 fn is_rounding(fault: &ValidationError<'_>) -> bool {
-    matches!(fault.kind(), ValidationErrorKind::MultipleOf { .. })
-        && fault.instance().as_i64().is_none()
-        && fault.instance().as_u64().is_none()
-        && fault.instance().as_f64().is_some_and(|number| number.abs() >= F64_EXACT_INTEGERS)
+    let instance = fault.instance();
+    let is_integer = instance.is_i64() || instance.is_u64();
+    match fault.kind() {
+        ValidationErrorKind::UniqueItems => true,
+        ValidationErrorKind::MultipleOf { .. } => !is_integer,
+        ValidationErrorKind::Minimum { limit }
+        | ValidationErrorKind::Maximum { limit }
+        | ValidationErrorKind::ExclusiveMinimum { limit }
+        | ValidationErrorKind::ExclusiveMaximum { limit } => !is_integer && instance.as_f64() == limit.as_f64(),
+        _ => false,
+    }
 }
 
 fn describe(faults: &[ValidationError<'_>]) -> String {
@@ -179,11 +235,11 @@ fn found(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Schema, check};
+    use super::Schema;
 
     fn checked(schema: &str, args: &str) -> Result<(), String> {
         match Schema::compile(schema) {
-            Schema::Compiled(validator) => check(&validator, args),
+            Schema::Compiled(compiled) => compiled.check(args),
             Schema::Any | Schema::Faulty(_) => panic!("{schema} did not compile"),
         }
     }
@@ -203,6 +259,27 @@ mod tests {
             "s":"1e400 \" 1e400"}"#;
         assert_eq!(checked(schema, args), Ok(()));
         assert_eq!(checked(r#"{"properties":{"b":{"const":9007199254740993}}}"#, r#"{"b":9007199254740993}"#), Ok(()));
+    }
+
+    #[test]
+    fn rounding_alone_refuses_nothing() {
+        let schema =
+            r#"{"properties":{"a":{"exclusiveMinimum":0},"b":{"exclusiveMaximum":1},"c":{"uniqueItems":true}}}"#;
+        assert_eq!(checked(schema, r#"{"a":1e-400}"#), Ok(()));
+        assert_eq!(checked(schema, r#"{"b":0.99999999999999999999}"#), Ok(()));
+        assert_eq!(checked(schema, r#"{"c":[12345678901234567890123,12345678901234567890124]}"#), Ok(()));
+        for args in [r#"{"a":0.0}"#, r#"{"b":1.0}"#, r#"{"c":[1.5,1.5]}"#, r#"{"a":-1,"z":1e400}"#] {
+            assert!(checked(schema, args).is_err(), "{args}");
+        }
+    }
+
+    #[test]
+    fn deep_arguments_of_a_branching_schema_are_refused_without_a_search() {
+        let schema = r##"{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##;
+        let nested = |levels: usize, leaf: &str| format!("{}{leaf}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        assert_eq!(checked(schema, &nested(99, "{}")), Ok(()));
+        assert!(checked(schema, &nested(99, "1")).expect_err("a number").contains("too deep"));
+        assert!(checked(schema, &nested(2, "1")).expect_err("a number").contains("/a: "));
     }
 
     #[test]
@@ -243,6 +320,11 @@ mod tests {
         assert!(fault(&format!("{{\"title\":\"{}\"}}", "x".repeat(65_536))).contains("expected at most 65536"));
         let deep = format!("{}{{}}{}", r#"{"not":"#.repeat(65), "}".repeat(65));
         assert!(fault(&deep).contains("64 levels"));
+        let wide: Vec<String> = (0..12)
+            .map(|i| format!(r##""a{i}":{{"anyOf":[{{"$ref":"#/$defs/a{0}"}},{{"$ref":"#/$defs/a{0}"}}]}}"##, i + 1))
+            .collect();
+        let wide = format!(r##"{{"$ref":"#/$defs/a0","$defs":{{{},"a12":false}}}}"##, wide.join(","));
+        assert!(fault(&wide).contains("10000 values"));
     }
 
     #[test]

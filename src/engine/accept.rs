@@ -211,7 +211,13 @@ impl Loop {
     }
 
     fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
-        let Some(value) = self.reader.store.get(&layout::task_key(task, key))? else { return Ok(None) };
+        let at = layout::task_key(task, key);
+        // A batch that ended within this group has left its keys' records here, not yet in the store.
+        let value = match self.group.ops.iter().rev().find(|(name, _)| *name == at) {
+            Some((_, value)) => value.clone(),
+            None => self.reader.store.get(&at)?,
+        };
+        let Some(value) = value else { return Ok(None) };
         let (name, record) = records::decode_key(&value)?;
         if name != key {
             return Err(store::Error::Damaged(format!("the record of key {key:?} is that of {name:?}")).into());

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
@@ -26,14 +27,14 @@ use super::{
 };
 use crate::{
     batch::{
-        core::{BatchNo, Begin, Context, Core, Effect, Input, Output, TaskNo},
+        core::{BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, TaskNo},
         event::Event,
         state::State,
     },
     clock::Clock,
     dispatch::Backends,
     store::{
-        self, Commit, layout,
+        self, Commit, OP_OVERHEAD, layout,
         records::{self, BatchRecord, Counters, Task},
     },
 };
@@ -42,6 +43,8 @@ use crate::{
 const GROUP_INPUTS: usize = 256;
 /// A group is committed once it is this large; the store's bound on one commit is 4 MiB, and one input adds at most about 1.
 const GROUP_BYTES: usize = 1 << 20;
+/// What one commit holds at the most. Only the group of a start, with all that is taken up again, can be larger.
+const COMMIT_BYTES: usize = 3 << 20;
 /// How long a full store is left alone before the commit is tried again.
 pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 /// A timer far enough away to mean none.
@@ -113,18 +116,15 @@ impl Loop {
             full,
             give_up: None,
         };
-        for at in this.open_batches()? {
-            this.take_up(at)?;
-            if this.group.bytes >= GROUP_BYTES {
-                this.commit().await?;
-            }
-        }
+        let unfinished = this.open_batches()?;
+        let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
+        this.step(Input::Resume(batches));
         this.commit().await?;
         Ok(this)
     }
 
-    /// Takes a batch up where its log ends.
-    fn take_up(&mut self, at: Located) -> Result<(), Error> {
+    /// Reads a batch up to where its log ends.
+    fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
         self.reader.verify(at.task)?;
         let head = self.reader.head(at)?;
         let spec = Arc::new(self.reader.spec(&head)?);
@@ -150,8 +150,7 @@ impl Loop {
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
         self.live.insert(at.batch, live);
         let begin = Begin { batch: at.batch, task: at.task, tenant, batch_id, spec, keys };
-        self.step(Input::Resume { begin, state, stop });
-        Ok(())
+        Ok(Resumed { begin, state, stop })
     }
 
     /// Runs until the server has stopped, or the store fails.
@@ -265,9 +264,8 @@ impl Loop {
     /// Makes the group durable, then tells everyone and carries out the wishes.
     async fn commit(&mut self) -> Result<(), store::Error> {
         let mut group = std::mem::take(&mut self.group);
-        if !group.ops.is_empty() {
-            let commit = Commit { expect: Vec::new(), ops: std::mem::take(&mut group.ops) };
-            self.commit_until_there_is_space(commit).await?;
+        for ops in split(std::mem::take(&mut group.ops)) {
+            self.commit_until_there_is_space(Commit { expect: Vec::new(), ops }).await?;
         }
         let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
         for (batch, line) in group.lines {
@@ -354,5 +352,39 @@ impl Loop {
                 self.task_numbers.remove(&(live.tenant, entry.record.task_id.as_str().into()));
             }
         }
+    }
+}
+
+/// Cuts a group into commits, in order. One whose second half is lost does no harm: steps and keys stand before the entries that
+/// speak of them, so the next start finds the calls where they were and decides the same again.
+fn split(ops: Vec<(Bytes, Option<Bytes>)>) -> Vec<Vec<(Bytes, Option<Bytes>)>> {
+    let mut commits = Vec::new();
+    let mut bytes = COMMIT_BYTES;
+    for op in ops {
+        let size = op.0.len() + op.1.as_ref().map_or(0, Bytes::len) + OP_OVERHEAD;
+        if bytes + size > COMMIT_BYTES {
+            commits.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += size;
+        if let Some(commit) = commits.last_mut() {
+            commit.push(op);
+        }
+    }
+    commits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_cut_only_where_it_is_too_large_for_one_commit() {
+        let op = |size: usize| (Bytes::from_static(b"key"), Some(Bytes::from(vec![0; size])));
+        assert!(split(Vec::new()).is_empty());
+        assert_eq!(split(vec![op(4_000); 700]).len(), 1);
+        let cut = split(vec![op(4_000); 2_000]);
+        assert_eq!(cut.iter().map(Vec::len).sum::<usize>(), 2_000);
+        assert_eq!(cut.len(), 3);
     }
 }

@@ -103,10 +103,10 @@ impl Journal {
     pub(crate) async fn wait_for(&self, mut fits: impl FnMut(&[Entry]) -> bool) -> Vec<Entry> {
         let mut log = self.0.subscribe();
         let waiting = log.wait_for(|log| fits(&log.entries));
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(log) => log.expect("the journal holds its own sender").entries.clone(),
-            Err(_) => panic!("the journal never became what the test waits for: {:#?}", self.entries()),
-        }
+        let Ok(log) = tokio::time::timeout(PATIENCE, waiting).await else {
+            panic!("the journal never became what the test waits for: {:#?}", self.entries());
+        };
+        log.expect("the journal holds its own sender").entries.clone()
     }
 
     /// The most executions that ran at once among those that `counts` picks.

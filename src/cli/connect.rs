@@ -1,0 +1,140 @@
+//! The connection to a server.
+
+use std::{error::Error, future::Future, time::Duration};
+
+use tonic::{
+    Response, Status,
+    transport::{Channel, Endpoint},
+};
+
+use super::{exit::Failure, refusal};
+use crate::proto::{
+    batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+    tool_service_client::ToolServiceClient,
+};
+
+/// Where a server listens if nobody says otherwise.
+pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:50051";
+/// A server that is there accepts within this time, even across an ocean; R8 gives backends as long.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A question that is answered from the store takes milliseconds; a server that needs this long is as good as gone.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// A watch may be silent for hours. Pings find out that the other side is gone; more often than this, servers take offence.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a ping's answer may take.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest message that is taken: a step's 1 MiB result and a batch's summary are far below; an echo of a 64 MiB
+/// result by a future server still passes, with a MiB for what stands around it.
+const MESSAGE_MAX: usize = 65 * 1024 * 1024;
+
+/// A connection. It comes back by itself when it breaks: each call on it may fail, and the next one connects again.
+pub(crate) struct Link {
+    url: String,
+    channel: Channel,
+}
+
+impl Link {
+    /// Connects, so that a wrong address is known at once.
+    pub(crate) async fn open(url: &str) -> Result<Self, Failure> {
+        let endpoint = endpoint(url).map_err(Failure::Refused)?;
+        let channel = endpoint.connect().await.map_err(|error| {
+            Failure::Unreachable(format!(
+                "cannot reach the server at {url}: {}\nStart one with `toolbatch serve`, or name another with --server or \
+                 TOOLBATCH_SERVER.",
+                root_cause(&error)
+            ))
+        })?;
+        Ok(Self { url: url.to_owned(), channel })
+    }
+
+    /// Where it leads to.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Batches.
+    pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
+        BatchServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    }
+
+    /// Steps.
+    pub(crate) fn tasks(&self) -> TaskServiceClient<Channel> {
+        TaskServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    }
+
+    /// Tools.
+    pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
+        ToolServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    }
+}
+
+/// `toolbatch` and the words after it, for a person to type: with the server where it is not the default.
+pub(crate) fn command(server: &str, words: &str) -> String {
+    if server == DEFAULT_SERVER { format!("toolbatch {words}") } else { format!("toolbatch {words} --server {server}") }
+}
+
+/// The answer to one question, or why there is none.
+pub(crate) async fn answer<T>(call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T, Failure> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, call).await {
+        Ok(Ok(response)) => Ok(response.into_inner()),
+        Ok(Err(status)) => Err(refusal::failure(&status)),
+        Err(_) => Err(Failure::Unreachable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()))),
+    }
+}
+
+/// The endpoint of `http://host:port`, `host:port`, `unix:/path` or `unix:///path`.
+pub(crate) fn endpoint(url: &str) -> Result<Endpoint, String> {
+    let expected = "expected http://HOST:PORT or unix:/PATH";
+    if url.starts_with("https://") {
+        return Err(format!("{url}: this client does not speak TLS; {expected}"));
+    }
+    let full = if url.starts_with("unix:") || url.starts_with("http://") {
+        url.to_owned()
+    } else if url.contains("://") {
+        return Err(format!("{url}: {expected}"));
+    } else {
+        format!("http://{url}")
+    };
+    let endpoint = Endpoint::from_shared(full).map_err(|error| format!("{url}: {expected}; {}", root_cause(&error)))?;
+    Ok(endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT))
+}
+
+/// The message at the root of a chain: "Connection refused" instead of "transport error".
+pub(crate) fn root_cause(error: &dyn Error) -> String {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_in_their_usual_spellings() {
+        for url in ["http://127.0.0.1:50051", "localhost:50051", "unix:/run/toolbatch.sock", "unix:///run/t.sock"] {
+            assert!(endpoint(url).is_ok(), "{url}");
+        }
+        assert_eq!(
+            endpoint("https://host:1").unwrap_err(),
+            "https://host:1: this client does not speak TLS; expected http://HOST:PORT or unix:/PATH"
+        );
+        assert_eq!(endpoint("ftp://host").unwrap_err(), "ftp://host: expected http://HOST:PORT or unix:/PATH");
+        assert!(
+            endpoint("http://a b").unwrap_err().starts_with("http://a b: expected http://HOST:PORT or unix:/PATH; ")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_unreachable() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let Err(failure) = Link::open(&format!("http://{free}")).await else { panic!("something listens") };
+        assert_eq!(failure.exit().code(), 3);
+        assert!(failure.to_string().contains("Connection refused"), "{failure}");
+    }
+}

@@ -1,0 +1,167 @@
+//! The longer texts of the help. A paragraph is one line, as clap wraps it to the terminal; tables and examples are at most 80
+//! columns wide.
+
+/// What every help of a client command ends with.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    completed, or shown what was asked for
+  1    the batch ended partial or failed, or a plan has calls that would fail
+  2    refused, or wrong usage; nothing was run
+  3    the server cannot be reached, or was lost
+  130  interrupted (Ctrl-C, or standard output was closed); what began goes on
+
+Environment:
+  TOOLBATCH_SERVER  the server, as --server
+  NO_COLOR          set to anything: no colour";
+
+pub(super) const TOP_HELP: &str = "\
+Try it:
+  toolbatch demo                     see what it is for; needs nothing
+  toolbatch demo-backend             a sample tool backend on 127.0.0.1:7001
+  toolbatch config > toolbatch.toml  a commented configuration
+  toolbatch serve --config toolbatch.toml
+  toolbatch run orders.json --task T1
+
+`toolbatch COMMAND --help` tells each command's options, bounds and exit codes.";
+
+pub(super) const SERVE_HELP: &str = "\
+Without --config: listens on 127.0.0.1:50051, keeps its data in ./data, and asks nobody for a token. `toolbatch config` \
+prints a sample with every field, its bounds and its default.
+
+SIGTERM or Ctrl-C: no further call starts, running ones have `shutdown_grace` (30 s) to finish. A second one stops at \
+once, as a crash would. Either way, the next start goes on with every batch that is not finished.
+
+Examples:
+  toolbatch serve
+  toolbatch serve --config toolbatch.toml --log-format json
+
+Exit codes:
+  0    stopped gracefully
+  2    the configuration is wrong, or the address cannot be listened on
+  4    the store is refused: damaged, in use, newer, or not writable
+  5    the store failed while running; the next start reads back what is safe
+  130  stopped at once by a second signal
+
+Environment:
+  TOOLBATCH_LOG  what is logged: a level (info is the default), or levels by
+                 module, such as warn,toolbatch=debug";
+
+pub(super) const CHECK_HELP: &str = "\
+Reads the file, then asks each address of each backend for its tools (5 s each). Nothing is changed.
+
+Exit codes:
+  0  the file is right and every backend answered
+  2  something is wrong; each finding stands on its own line";
+
+pub(super) const RUN_HELP: &str = "\
+The file is one JSON object:
+  {
+    \"mode\": \"parallel\",          \"sequential\" (default) or \"parallel\"
+    \"max_concurrency\": 4,        parallel: calls at once, 1 to 16; default 4
+    \"serialize_on\": \"contract\",  parallel: equal values at this path of the
+                                 args run one at a time, in order
+    \"stop_on_error\": true,       no call starts after a failure (default)
+    \"include_results\": true,     results under 4 KiB in events (default)
+    \"call_timeout\": \"5m\",        bound on one attempt; ms, s, m, h; up to 24h
+    \"retry\": {                   default: a call is attempted once
+      \"max_attempts\": 3,         1 to 10
+      \"initial_backoff\": \"1s\",   0ms to 10m; default 100ms
+      \"max_backoff\": \"10s\",      0ms to 10m; default 10s
+      \"backoff_multiplier\": 2    1 to 10; default 2
+    },
+    \"in_doubt\": \"rerun\",         cut off: \"rerun\" (default), \"lookup\", \"fail\"
+    \"calls\": [                   1 to 200, or a reference: \"${VAR_1}.calls\"
+      {\"tool\": \"create_sales_order\", \"key\": \"order-1\",
+       \"args\": {\"contract\": \"40040343\", \"item\": \"pump\", \"quantity\": 2}}
+    ]
+  }
+Only `calls`, and `tool` in each of them, must be there. A keyed call runs at most once per task: run the file again in \
+the same task, and what is done is skipped. args go to the tool byte for byte. The file may be 17 MiB long, a request \
+16 MiB, the args of one call 1 MiB.
+
+If the connection breaks, `run` comes back to its batch by itself, for about 35 s, and shows no event twice. Progress of \
+a call is shown on a terminal and with --json.
+
+Examples:
+  toolbatch run orders.json --task T1
+  toolbatch run orders.json --task T1 --plan
+  generate | toolbatch run - --parallel 8 --serialize-on contract
+  toolbatch run orders.json --json | jq -c 'select(.event == \"call_finished\")'";
+
+pub(super) const JSON_HELP: &str = "\
+--json writes one object per line, for `run` and `watch` alike:
+  {\"event\": \"call_started\", \"batch_id\": …, \"sequence\": 2, \"time\": …, …}
+and, by event:
+  batch_planned   calls: [{index, tool, base_tool, backend, key, lane,
+                  skipped_step_id, error …}]
+  batch_started   task_id, agent_id, total, options
+  call_started    index, tool, key, step_id, attempt
+  call_progress   index, step_id, progress, total, message; without a sequence
+  call_retrying   index, step_id, attempt, error …, retry_time
+  call_finished   index, tool, key, status, step_id, attempts, duration_ms,
+                  result or result_omitted, error …, args_changed, await_id
+  batch_resumed   in_doubt: [index]
+  batch_finished  status, total, succeeded, failed, skipped, awaiting, not_run,
+                  stop_reason, results: [as call_finished]
+`error …` stands for error (text), error_reason, error_code, outcome_unknown, retryable. What is empty or false is left \
+out. Names of values are in lower case, durations in whole milliseconds, times in RFC 3339. result is the tool's JSON, \
+byte for byte; only line breaks between its tokens become blanks, and on a terminal control characters are escaped.";
+
+pub(super) const STEP_HELP: &str = "\
+Examples:
+  toolbatch step 0199c1de-5c8c-7f1e-a2e4-2a6b6d3f8a10
+  toolbatch step 0199c1de-5c8c-7f1e-a2e4-2a6b6d3f8a10 --result > result.json";
+
+pub(super) const DEMO_HELP: &str = "\
+Starts a server on a temporary folder and a sample order system that, as ERPs do, locks a contract while one of its \
+orders is posted. Runs a list of orders as a plain parallel fan-out, which the lock makes fail; then the same list in \
+the same task with `serialize_on`. Nothing stays behind.
+
+With --json it writes the events of both batches, as `toolbatch run --json` does, and nothing else.";
+
+pub(super) const DEMO_BACKEND_HELP: &str = "\
+Serves create_sales_order {contract, item, quantity} and change_order {contract, order, quantity}; orders 450001 to \
+450003 are there from the start. A second call on a contract that is being processed fails, as in an ERP. What it was \
+told is gone when it stops.
+
+To use it, put this into toolbatch.toml:
+  [[backends]]
+  name = \"erp\"
+  addresses = [\"http://127.0.0.1:7001\"]";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_of_run_shows_a_file_that_can_be_run() {
+        let start = RUN_HELP.find("  {\n").unwrap();
+        let end = RUN_HELP.find("\n  }\n").unwrap() + 4;
+        // What stands behind two blanks explains the field before it.
+        let json: String = RUN_HELP[start..end]
+            .lines()
+            .map(|line| line.trim_start().split("  ").next().unwrap().to_owned() + "\n")
+            .filter(|line| !line.starts_with("args run"))
+            .collect();
+        let request = crate::batch_json::parse(&json, crate::batch_json::Dialect::File).unwrap();
+        assert!(request.options.unwrap().retry.is_some());
+    }
+
+    #[test]
+    fn tables_and_examples_fit_a_small_terminal() {
+        let texts = [
+            EXIT_CODES,
+            TOP_HELP,
+            SERVE_HELP,
+            CHECK_HELP,
+            RUN_HELP,
+            JSON_HELP,
+            STEP_HELP,
+            DEMO_HELP,
+            DEMO_BACKEND_HELP,
+        ];
+        for line in texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with(' ')) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}

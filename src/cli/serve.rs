@@ -1,0 +1,87 @@
+//! `toolbatch serve`.
+
+use std::{io, process};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::level_filters::LevelFilter;
+
+use super::{
+    args::ServeArgs,
+    exit::{Exit, Failure},
+};
+use crate::{
+    config::Config,
+    server::{Server, StartError},
+    store, telemetry,
+};
+
+/// Runs the server until it is told to stop or its store fails.
+pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
+    let config = match &args.config {
+        Some(file) => Config::load(file).map_err(|error| Failure::Refused(error.to_string()))?,
+        None => Config::default(),
+    };
+    telemetry::init(args.log_format, LevelFilter::INFO).map_err(|error| Failure::Refused(error.to_string()))?;
+    // Signals are caught before there is anything to stop, so that none is lost.
+    let mut signals = Signals::catch()?;
+    let mut server = Server::start(config).await.map_err(|error| not_started(&error))?;
+    tokio::select! {
+        error = server.failed() => return Err(store_failed(&error)),
+        name = signals.next() => tracing::info!(signal = name, "stopping; a second signal stops at once"),
+    }
+    tokio::select! {
+        stopped = server.stop() => stopped.map(|()| Exit::Done).map_err(|error| store_failed(&error)),
+        name = signals.next() => {
+            tracing::warn!(signal = name, "stopped at once; the next start goes on");
+            process::exit(i32::from(Exit::Interrupted.code()))
+        }
+    }
+}
+
+/// The exit code of a server that did not start.
+pub(crate) fn not_started(error: &StartError) -> Failure {
+    match error {
+        StartError::Store(_) => Failure::StoreRefused(error.to_string()),
+        StartError::Listen { .. } | StartError::Backends(_) | StartError::Engine(_) | StartError::Panicked => {
+            Failure::Refused(error.to_string())
+        }
+    }
+}
+
+/// What a failing store means to whoever runs the server.
+fn store_failed(error: &store::Error) -> Failure {
+    Failure::StoreFailed(format!("{error}; what was announced is safe: start again to go on"))
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// The next signal's name.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_fails_tells_configuration_from_store() {
+        let code = |error| not_started(&error).exit().code();
+        let cause = io::ErrorKind::AddrInUse.into();
+        assert_eq!(code(StartError::Listen { at: "127.0.0.1:50051".into(), cause }), 2);
+        assert_eq!(code(StartError::Store(store::Error::Damaged("data/journal".into()))), 4);
+        assert_eq!(store_failed(&store::Error::Failed("data/journal: EIO".into())).exit().code(), 5);
+    }
+}
