@@ -1,7 +1,8 @@
 //! The server as clients meet it: services by name, listeners, compression, and a reason in every status.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use tokio::task::JoinSet;
 use tonic::{Code, Request, Status, codec::CompressionEncoding, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_prost::ProstCodec;
@@ -13,10 +14,10 @@ use tonic_types::StatusExt as _;
 use toolbatch::{
     config::{Config, Listen},
     proto::{
-        CallToolRequest, CallToolWithProgressRequest, CancelBatchRequest, EndTaskRequest, ExecuteBatchRequest,
-        GetBatchResponse, ListBackendsRequest, ListKeysRequest, ListUsageRequest, LookupCallRequest,
-        RegisterBackendRequest, SetVariableRequest, SettleKeyRequest, WatchTaskRequest,
-        batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
+        BatchEvent, CallToolRequest, CallToolWithProgressRequest, CancelBatchRequest, EndTaskRequest,
+        ExecuteBatchRequest, GetBatchResponse, ListBackendsRequest, ListKeysRequest, ListUsageRequest,
+        LookupCallRequest, RegisterBackendRequest, SetVariableRequest, SettleKeyRequest, WatchBatchRequest,
+        WatchTaskRequest, batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
     },
     server::Server,
     store::{self, Memory},
@@ -25,7 +26,7 @@ use toolbatch::{
 use crate::{
     backend::ScriptedBackend,
     refusal::{refusal, violations},
-    rig::{Rig, batch, call, connect},
+    rig::{Events, Ran, Rig, batch, call, connect},
 };
 
 const SERVICES: [&str; 3] = ["toolbatch.v1.BatchService", "toolbatch.v1.TaskService", "toolbatch.v1.ToolService"];
@@ -150,8 +151,8 @@ async fn compressed_requests_are_taken() {
     let client = || rig.batches().send_compressed(CompressionEncoding::Gzip);
     let args = format!(r#"{{"x":"{}"}}"#, "x".repeat(100_000));
     let stream = client().execute_batch(batch(vec![call("echo", &args)])).await.expect("taken in").into_inner();
-    let events = crate::rig::Events::Execute(stream).rest().await.expect("it ends");
-    assert_eq!(crate::rig::Ran { events }.statuses(), ["completed"]);
+    let events = Events::Execute(stream).rest().await.expect("it ends");
+    assert_eq!(Ran { events }.statuses(), ["completed"]);
     assert_eq!(rig.backend.journal().entries()[0].args_json, args);
     let status = client().execute_batch(batch(vec![])).await.expect_err("it is refused");
     assert_eq!(violations(&status)[0].0, "call_list.calls");
@@ -175,44 +176,74 @@ async fn a_unix_socket_serves_as_a_port_does() {
     assert!(!path.exists(), "it is gone with its server");
 }
 
-#[tokio::test]
-async fn a_full_store_takes_no_new_work_and_makes_no_plans() {
-    let backend = ScriptedBackend::start().await;
+/// A server on a store in memory, and a client.
+async fn in_memory(backend: &ScriptedBackend, memory: &Memory) -> (Server, BatchServiceClient<Channel>) {
     let config = Config {
         listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
         backends: vec![backend.config("stub")],
+        shutdown_grace: Duration::ZERO,
         ..Config::default()
     };
-    let memory = Memory::new();
     let server = Server::start_on(Arc::new(memory.clone()), config).await.expect("the server starts");
     let client = BatchServiceClient::new(connect(server.endpoint()).await);
-    let started = client.clone().execute_batch(effect()).await.expect("taken in").into_inner();
-    let finished = crate::rig::Events::Execute(started).rest().await.expect("it ends");
+    (server, client)
+}
+
+async fn events_of(mut client: BatchServiceClient<Channel>) -> Result<Vec<BatchEvent>, Status> {
+    Events::Execute(client.execute_batch(effect()).await?.into_inner()).rest().await
+}
+
+/// Fills the store while a batch is about to be taken in. Gives back that batch, and the status that a plan is refused with.
+async fn fill(
+    memory: &Memory,
+    client: &BatchServiceClient<Channel>,
+) -> (JoinSet<Result<Vec<BatchEvent>, Status>>, Status) {
     memory.fail_commits_with(store::Error::Full("the test filled it".into()));
-    // This one waits for space.
-    let mut waiting = client.clone();
-    let mut waiting = tokio::task::JoinSet::from_iter([async move { waiting.execute_batch(effect()).await }]);
+    let waiting = JoinSet::from_iter([events_of(client.clone())]);
     let plan = ExecuteBatchRequest { validate_only: true, ..effect() };
-    let status = loop {
-        // The store is found full once something is written.
+    loop {
+        // The store is found to be full once something is to be written.
         if let Err(status) = client.clone().execute_batch(plan.clone()).await {
-            break status;
+            return (waiting, status);
         }
-    };
-    for status in [status, client.clone().execute_batch(effect()).await.expect_err("there is no room")] {
+    }
+}
+
+#[tokio::test]
+async fn a_full_store_takes_no_new_work_makes_no_plans_and_is_read_all_the_same() {
+    let (backend, memory) = (ScriptedBackend::start().await, Memory::new());
+    let (server, client) = in_memory(&backend, &memory).await;
+    let finished = events_of(client.clone()).await.expect("it ends");
+    let (mut waiting, status) = fill(&memory, &client).await;
+    for status in [status, events_of(client.clone()).await.expect_err("there is no room")] {
         assert_eq!(refusal(&status), (Code::ResourceExhausted, "STORE_FULL".to_owned()));
         assert!(status.get_details_retry_info().is_some(), "{status:?}");
     }
-    // What is there can be read all the same.
-    let batch_id = finished[0].batch_id.clone();
-    let watch = toolbatch::proto::WatchBatchRequest { batch_id, after_sequence: 0 };
-    let stream = client.clone().watch_batch(watch).await.expect("it is there").into_inner();
-    assert_eq!(crate::rig::Events::Watch(stream).rest().await.expect("it ends"), finished);
+    let request = WatchBatchRequest { batch_id: finished[0].batch_id.clone(), after_sequence: 0 };
+    let stream = client.clone().watch_batch(request).await.expect("it is there").into_inner();
+    assert_eq!(Events::Watch(stream).rest().await.expect("it ends"), finished);
+    assert_eq!(backend.journal().entries().len(), 1);
 
     memory.heal();
-    let stream = waiting.join_next().await.expect("it waits").expect("no panic").expect("taken in").into_inner();
-    let events = crate::rig::Events::Execute(stream).rest().await.expect("it ends");
-    assert_eq!(crate::rig::Ran { events }.statuses(), ["completed"]);
+    let events = waiting.join_next().await.expect("it waits").expect("no panic").expect("it ends");
+    assert_eq!(Ran { events }.statuses(), ["completed"]);
     assert_eq!(backend.journal().entries().len(), 2);
+    server.stop().await.expect("it stops well");
+}
+
+#[tokio::test]
+async fn a_server_with_a_full_store_can_be_stopped() {
+    let (backend, memory) = (ScriptedBackend::start().await, Memory::new());
+    let (server, client) = in_memory(&backend, &memory).await;
+    let (mut waiting, _) = fill(&memory, &client).await;
+    assert!(matches!(server.stop().await, Err(store::Error::Full(_))), "what it held could not be stored");
+    let status = waiting.join_next().await.expect("it waits").expect("no panic").expect_err("nothing was taken in");
+    assert_eq!(refusal(&status).0, Code::Unavailable);
+
+    memory.heal();
+    let (server, client) = in_memory(&backend, &memory).await;
+    assert!(backend.journal().entries().is_empty(), "what was not taken in does not run");
+    let events = events_of(client).await.expect("it ends");
+    assert_eq!(Ran { events }.statuses(), ["completed"]);
     server.stop().await.expect("it stops well");
 }
