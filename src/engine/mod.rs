@@ -7,6 +7,7 @@
 //! | file | duty |
 //! | --- | --- |
 //! | `run` | the loop |
+//! | `space` | what goes on while the store is full |
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `persist` | facts become records |
 //! | `attempt` | an attempt, from wish to outcome |
@@ -20,6 +21,7 @@ mod ids;
 mod persist;
 pub mod read;
 mod run;
+mod space;
 pub mod steps;
 pub mod tail;
 pub mod watch;
@@ -189,9 +191,7 @@ impl Engine {
 
     fn has_room(&self) -> Result<(), Error> {
         if self.full.load(Ordering::Relaxed) {
-            return Err(Error::Store(store::Error::Full(
-                "no new work is taken until there is space: free some".into(),
-            )));
+            return Err(Error::no_room());
         }
         Ok(())
     }

@@ -73,8 +73,8 @@ impl Loop {
                     None
                 }
                 Event::CallFinished(finished) if shows_result(finished) => inline.get(&finished.step_id).cloned(),
-                Event::CallFinished(_) => None,
-                Event::BatchStarted
+                Event::CallFinished(_)
+                | Event::BatchStarted
                 | Event::CallStarted { .. }
                 | Event::CallRetrying { .. }
                 | Event::BatchResumed { .. } => None,

@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -13,7 +10,7 @@ use bytes::Bytes;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -45,8 +42,6 @@ const GROUP_INPUTS: usize = 256;
 const GROUP_BYTES: usize = 1 << 20;
 /// What one commit holds at the most. Only the group of a start, with all that is taken up again, can be larger.
 const COMMIT_BYTES: usize = 3 << 20;
-/// How long a full store is left alone before the commit is tried again.
-pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 /// A timer far enough away to mean none.
 const NEVER: Duration = Duration::from_hours(365 * 24);
 
@@ -81,9 +76,9 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
-    full: Arc<AtomicBool>,
+    pub(super) full: Arc<AtomicBool>,
     /// Set while the server is about to stop: when running calls are given up.
-    give_up: Option<Instant>,
+    pub(super) give_up: Option<Instant>,
 }
 
 impl Loop {
@@ -119,7 +114,7 @@ impl Loop {
         let unfinished = this.open_batches()?;
         let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
         this.step(Input::Resume(batches));
-        this.commit().await?;
+        this.commit(None).await?;
         Ok(this)
     }
 
@@ -164,7 +159,7 @@ impl Loop {
     async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
         let mut tools = self.backends.changes();
         loop {
-            self.commit().await?;
+            self.commit(Some(commands)).await?;
             if self.has_stopped() {
                 return Ok(());
             }
@@ -207,7 +202,7 @@ impl Loop {
         Ok(())
     }
 
-    fn obey(&mut self, command: Command) {
+    pub(super) fn obey(&mut self, command: Command) {
         // Whoever asked may be gone by now; a batch that was taken in runs all the same.
         match command {
             Command::Start(request) => self.start(*request),
@@ -224,7 +219,7 @@ impl Loop {
         }
     }
 
-    fn drain(&mut self, grace: Duration) {
+    pub(super) fn drain(&mut self, grace: Duration) {
         if self.give_up.is_none() {
             self.give_up = Some(Instant::now() + grace);
             self.step(Input::Drain);
@@ -262,10 +257,11 @@ impl Loop {
     }
 
     /// Makes the group durable, then tells everyone and carries out the wishes.
-    async fn commit(&mut self) -> Result<(), store::Error> {
+    async fn commit(&mut self, mut commands: Option<&mut mpsc::Receiver<Command>>) -> Result<(), store::Error> {
         let mut group = std::mem::take(&mut self.group);
         for ops in split(std::mem::take(&mut group.ops)) {
-            self.commit_until_there_is_space(Commit { expect: Vec::new(), ops }).await?;
+            let commit = Commit { expect: Vec::new(), ops };
+            self.commit_until_there_is_space(commit, commands.as_deref_mut()).await?;
         }
         let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
         for (batch, line) in group.lines {
@@ -288,26 +284,6 @@ impl Loop {
             reply();
         }
         Ok(())
-    }
-
-    async fn commit_until_there_is_space(&self, commit: Commit) -> Result<(), store::Error> {
-        loop {
-            match self.reader.store.commit(commit.clone()) {
-                Err(store::Error::Full(message)) => {
-                    if !self.full.swap(true, Ordering::Relaxed) {
-                        tracing::error!(message, "the store is full: nothing goes on until there is space");
-                    }
-                    sleep(FULL_RETRY).await;
-                }
-                Ok(()) => {
-                    if self.full.swap(false, Ordering::Relaxed) {
-                        tracing::info!("there is space again");
-                    }
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
     }
 
     fn carry_out(&mut self, effect: Effect) {

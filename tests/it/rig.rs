@@ -24,7 +24,8 @@ const MAX_MESSAGE: usize = 80 * 1024 * 1024;
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
     pub(crate) channel: Channel,
-    pub(crate) data: tempfile::TempDir,
+    /// The store's folder; it goes with the rig.
+    _data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
 }
@@ -54,7 +55,7 @@ impl Rig {
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
         let channel = connect(server.endpoint()).await;
-        Self { backend, channel, data, config, server: Some(server) }
+        Self { backend, channel, _data: data, config, server: Some(server) }
     }
 
     /// Stops the server well and starts it again on the same folder.
@@ -213,7 +214,7 @@ impl Ran {
         &self.events[0].batch_id
     }
 
-    /// The kinds of events with their call, in order: "started", "call_started 0", …
+    /// The kinds of events with their call, in order: `"started"`, `"call_started 0"`, …
     pub(crate) fn story(&self) -> Vec<String> {
         self.events.iter().filter_map(|event| event.event.as_ref()).map(tell).collect()
     }
