@@ -47,7 +47,7 @@ impl Loop {
         }
     }
 
-    /// Obeys what needs no space, until the commit is to be tried again.
+    /// Obeys what begins no work, until the commit is to be tried again.
     async fn serve_readers(&mut self, commands: &mut mpsc::Receiver<Command>) {
         let mut retry = std::pin::pin!(sleep(FULL_RETRY));
         loop {
@@ -64,7 +64,15 @@ impl Loop {
                 Some(Command::Plan { reply, .. }) => {
                     let _ = reply.send(Err(Error::no_room()));
                 }
-                Some(command @ (Command::Follow { .. } | Command::ListTools { .. })) => self.obey(command),
+                // What these write goes into the next group, and is told once that is durable.
+                Some(
+                    command @ (Command::Follow { .. }
+                    | Command::ListTools { .. }
+                    | Command::Cancel { .. }
+                    | Command::EndTask(_)
+                    | Command::RunningKeys { .. }
+                    | Command::SettleKey(_)),
+                ) => self.obey(command),
                 Some(command @ Command::Drain { .. }) => return self.obey(command),
                 // Nobody is left who could ask for anything.
                 None => return self.drain(Duration::ZERO),

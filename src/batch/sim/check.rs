@@ -73,6 +73,7 @@ impl Seen<'_> {
             | Input::Tick
             | Input::ToolsChanged
             | Input::Stop { .. }
+            | Input::KeySettled { .. }
             | Input::Drain => return None,
         };
         match outcome {
@@ -217,7 +218,7 @@ impl Checker {
                 }
                 Some((*batch, *index, expected))
             }
-            Input::Resume(_) | Input::Tick | Input::ToolsChanged | Input::Drain => None,
+            Input::Resume(_) | Input::Tick | Input::ToolsChanged | Input::KeySettled { .. } | Input::Drain => None,
         }
     }
 
