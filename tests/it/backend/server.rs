@@ -159,7 +159,9 @@ impl ToolService for Tools {
                 outcome: Some(call_tool_response::Outcome::ResultJson(result)),
                 ..Default::default()
             })),
+            Lookup::Answered(response) => Some(lookup_call_response::Fate::Landed(*response)),
             Lookup::Empty => None,
+            Lookup::Journaled => unreachable!("the script has asked its journal"),
         };
         Ok(Response::new(LookupCallResponse { fate }))
     }
@@ -195,9 +197,7 @@ async fn execute(
         timeout,
         ..Entry::default()
     });
-    let answer = script.run(&tool, &id, &args_json).await;
-    running.answered();
-    answer
+    running.answer(script.run(&tool, &id, &args_json).await)
 }
 
 fn event(event: call_tool_with_progress_response::Event) -> CallToolWithProgressResponse {
