@@ -213,7 +213,9 @@ fn summary(story: &Story, fold: &Fold, journal: &[&Entry], faults: &mut Vec<Stri
             faults.push(format!("I14: the summary says {result:?}, the log {finished:?}"));
         }
         let ran = journal.iter().any(|entry| entry.index == result.index);
-        if result.status() == CallStatus::Completed && !ran {
+        // A lookup may have told that an earlier batch's attempt under the same key has landed.
+        let looked_up = result.attempts == 0 && story.key(result.index).is_some();
+        if result.status() == CallStatus::Completed && !ran && !looked_up {
             faults.push(format!("I14: call {} is completed, and the backend never saw it", result.index));
         }
         if matches!(result.status(), CallStatus::Skipped | CallStatus::NotRun) && ran {
@@ -306,13 +308,13 @@ fn finished_stays_finished(story: &Story, journal: &[&Entry], faults: &mut Vec<S
 
 /// I1, I5: a key runs until it is completed, and never again.
 fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
-    let mut completed: HashMap<(&str, &str), Vec<(&Story, u32)>> = HashMap::new();
+    let mut completed: HashMap<(&str, &str), Vec<(&Story, u32, u32)>> = HashMap::new();
     let mut unknown: Vec<(&str, &str)> = Vec::new();
     for (story, fold) in evidence.stories.iter().zip(folds) {
         for (index, call) in &fold.calls {
             let (Some(key), Some(result)) = (story.key(*index), &call.result) else { continue };
             if matches!(result.status(), CallStatus::Completed | CallStatus::Awaiting) {
-                completed.entry(key).or_default().push((story, *index));
+                completed.entry(key).or_default().push((story, *index, result.attempts));
             }
             if result.error.as_ref().is_some_and(|error| error.outcome_unknown) {
                 unknown.push(key);
@@ -320,13 +322,18 @@ fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
         }
     }
     for (key, by) in &completed {
-        let [(story, index)] = by[..] else {
+        let [(story, index, attempts)] = by[..] else {
             found.push(format!("I1: key {key:?} is completed {} times", by.len()));
             continue;
         };
         let of_key = |entry: &&Entry| (entry.task_id.as_str(), entry.key.as_str()) == *key;
         let last = evidence.journal.iter().filter(of_key).next_back();
-        if last.is_none_or(|last| last.batch_id != story.request.batch_id || last.index != index) {
+        let explains = |last: &Entry| match attempts {
+            // A lookup told what an earlier batch's attempt had done.
+            0 => last.has_landed(),
+            _ => last.batch_id == story.request.batch_id && last.index == index,
+        };
+        if !last.is_some_and(explains) {
             let batch = &story.request.batch_id;
             found.push(format!("I1: key {key:?} was completed by {batch}/{index}, and ran afterwards: {last:?}"));
         }
