@@ -154,6 +154,19 @@ impl Client {
         }
     }
 
+    /// The first `length` events of a batch's log, or fewer where it has no more.
+    pub(crate) async fn prefix(&self, batch_id: &str, length: u64) -> Result<Vec<BatchEvent>, Status> {
+        let request = WatchBatchRequest { batch_id: batch_id.to_owned(), after_sequence: 0 };
+        let mut stream = self.batches().await?.watch_batch(request).await?.into_inner();
+        let mut events = Vec::new();
+        while (events.len() as u64) < length
+            && let Some(message) = stream.message().await?
+        {
+            events.extend(message.event.filter(|event| event.sequence > 0));
+        }
+        Ok(events)
+    }
+
     /// Everything that the server keeps of a batch's log.
     pub(crate) async fn replay(&self, batch_id: &str) -> Vec<BatchEvent> {
         let stream = self.watch(batch_id, 0).await;
@@ -168,6 +181,12 @@ impl Client {
             async move { Ok(client.batches().await?.get_batch(request).await?.into_inner()) }
         };
         self.answer(ask).await.batch.expect("an answer holds a batch")
+    }
+
+    /// A batch, if the server knows of it.
+    pub(crate) async fn get_batch_or_none(&self, batch_id: &str) -> Option<Batch> {
+        let request = GetBatchRequest { batch_id: batch_id.to_owned() };
+        self.batches().await.ok()?.get_batch(request).await.ok()?.into_inner().batch
     }
 
     pub(crate) async fn get_step(&self, step_id: &str) -> Step {

@@ -10,5 +10,6 @@ mod dice;
 mod fold;
 mod kills;
 mod load;
+mod power;
 mod process;
 mod setting;

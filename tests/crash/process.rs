@@ -156,6 +156,15 @@ impl Server {
         assert!(status.signal() == Some(9), "the server ended by itself, {status}:\n{}", self.log());
     }
 
+    /// Asks it to stop, and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        let pid = self.running.as_ref().expect("it runs").child.id().to_string();
+        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "SIGTERM cannot be sent");
+        let status = self.ended().await;
+        assert!(status.success(), "the server stopped with {status}:\n{}", self.log());
+    }
+
     fn reap(&mut self) -> ExitStatus {
         let Running { mut child, reader } = self.running.take().expect("it runs");
         let status = child.wait().expect("it can be waited for");
