@@ -56,7 +56,7 @@ pub(crate) enum Return {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    endpoint: String,
+    channel: Channel,
     journal: Journal,
 }
 
@@ -75,8 +75,10 @@ impl Events {
 }
 
 impl Client {
+    /// The connection is made when it is needed, and again when it is lost.
     pub(crate) fn new(endpoint: String, journal: Journal) -> Self {
-        Self { endpoint, journal }
+        let endpoint = tonic::transport::Endpoint::from_shared(endpoint).expect("it is an address");
+        Self { channel: endpoint.connect_lazy(), journal }
     }
 
     /// Runs a batch to its end, through whatever becomes of the server.
@@ -101,7 +103,7 @@ impl Client {
     ) -> Stream {
         let open = || {
             let (client, request) = (self.clone(), request.clone());
-            async move { Ok(Events::Execute(client.batches().await?.execute_batch(request).await?.into_inner())) }
+            async move { Ok(Events::Execute(client.batches().execute_batch(request).await?.into_inner())) }
         };
         self.read(0, open, goes_on).await
     }
@@ -111,7 +113,7 @@ impl Client {
         let request = WatchBatchRequest { batch_id: batch_id.to_owned(), after_sequence: after };
         let open = || {
             let (client, request) = (self.clone(), request.clone());
-            async move { Ok(Events::Watch(client.batches().await?.watch_batch(request).await?.into_inner())) }
+            async move { Ok(Events::Watch(client.batches().watch_batch(request).await?.into_inner())) }
         };
         self.read(after, open, |_| true).await
     }
@@ -157,7 +159,7 @@ impl Client {
     /// The first `length` events of a batch's log, or fewer where it has no more.
     pub(crate) async fn prefix(&self, batch_id: &str, length: u64) -> Result<Vec<BatchEvent>, Status> {
         let request = WatchBatchRequest { batch_id: batch_id.to_owned(), after_sequence: 0 };
-        let mut stream = self.batches().await?.watch_batch(request).await?.into_inner();
+        let mut stream = self.batches().watch_batch(request).await?.into_inner();
         let mut events = Vec::new();
         while (events.len() as u64) < length
             && let Some(message) = stream.message().await?
@@ -178,7 +180,7 @@ impl Client {
         let request = GetBatchRequest { batch_id: batch_id.to_owned() };
         let ask = || {
             let (client, request) = (self.clone(), request.clone());
-            async move { Ok(client.batches().await?.get_batch(request).await?.into_inner()) }
+            async move { Ok(client.batches().get_batch(request).await?.into_inner()) }
         };
         self.answer(ask).await.batch.expect("an answer holds a batch")
     }
@@ -186,14 +188,14 @@ impl Client {
     /// A batch, if the server knows of it.
     pub(crate) async fn get_batch_or_none(&self, batch_id: &str) -> Option<Batch> {
         let request = GetBatchRequest { batch_id: batch_id.to_owned() };
-        self.batches().await.ok()?.get_batch(request).await.ok()?.into_inner().batch
+        self.batches().get_batch(request).await.ok()?.into_inner().batch
     }
 
     pub(crate) async fn get_step(&self, step_id: &str) -> Step {
         let request = GetStepRequest { step_id: step_id.to_owned() };
         let ask = || {
             let (client, request) = (self.clone(), request.clone());
-            async move { Ok(client.tasks().await?.get_step(request).await?.into_inner()) }
+            async move { Ok(client.tasks().get_step(request).await?.into_inner()) }
         };
         self.answer(ask).await.step.expect("an answer holds a step")
     }
@@ -204,7 +206,7 @@ impl Client {
         let read = || {
             let (client, request) = (self.clone(), request.clone());
             async move {
-                let mut stream = client.tasks().await?.read_step_result(request).await?.into_inner();
+                let mut stream = client.tasks().read_step_result(request).await?.into_inner();
                 let mut result = Vec::new();
                 while let Some(part) = stream.message().await? {
                     result.extend_from_slice(&part.chunk);
@@ -230,17 +232,12 @@ impl Client {
         answer
     }
 
-    async fn channel(&self) -> Result<Channel, Status> {
-        let endpoint = tonic::transport::Endpoint::from_shared(self.endpoint.clone()).expect("it is an address");
-        endpoint.connect().await.map_err(|error| Status::unavailable(error.to_string()))
+    fn batches(&self) -> BatchServiceClient<Channel> {
+        BatchServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE)
     }
 
-    async fn batches(&self) -> Result<BatchServiceClient<Channel>, Status> {
-        Ok(BatchServiceClient::new(self.channel().await?).max_decoding_message_size(MAX_MESSAGE))
-    }
-
-    async fn tasks(&self) -> Result<TaskServiceClient<Channel>, Status> {
-        Ok(TaskServiceClient::new(self.channel().await?).max_decoding_message_size(MAX_MESSAGE))
+    fn tasks(&self) -> TaskServiceClient<Channel> {
+        TaskServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE)
     }
 }
 

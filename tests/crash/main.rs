@@ -4,12 +4,15 @@
 #[path = "../it/backend/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the other test binary uses the rest of it")]
 mod backend;
+mod cases;
 mod check;
 mod client;
 mod dice;
 mod fold;
 mod kills;
 mod load;
+mod points;
 mod power;
 mod process;
+mod repeats;
 mod setting;
