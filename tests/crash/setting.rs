@@ -9,6 +9,10 @@ use crate::{
     process::Server,
 };
 
+/// How many findings are shown, and how much of each.
+const FINDINGS_SHOWN: usize = 10;
+const FINDING_SHOWN: usize = 2_000;
+
 #[derive(Debug)]
 pub(crate) struct Setting {
     pub(crate) backend: ScriptedBackend,
@@ -70,7 +74,9 @@ impl Setting {
     pub(crate) fn judge(&self, evidence: &Evidence, what: &str) {
         let mut found = check(evidence);
         found.extend(self.server.panics());
-        let shown: Vec<&String> = found.iter().take(20).collect();
-        assert!(found.is_empty(), "{what}: {} findings:\n{shown:#?}\nthe server's log:\n{}", found.len(), self.server.log());
+        let shorten = |finding: &String| finding.chars().take(FINDING_SHOWN).collect::<String>();
+        let shown: Vec<String> = found.iter().take(FINDINGS_SHOWN).map(shorten).collect();
+        let (number, log) = (found.len(), self.server.log());
+        assert!(found.is_empty(), "{what}: {number} findings:\n{shown:#?}\nthe server's log:\n{log}");
     }
 }

@@ -1,6 +1,6 @@
 //! What a scripted backend was asked to do, in order.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 use tonic::Status;
@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) attempt: u32,
     pub(crate) idempotency_key: String,
     pub(crate) in_doubt: bool,
+    /// The other end of the connection that it came by.
+    pub(crate) peer: Option<SocketAddr>,
     /// The metadata `grpc-timeout`.
     pub(crate) timeout: String,
     /// When it began, and when it was over: every entry's stamps are places in one order.
