@@ -226,6 +226,9 @@ impl Loop {
     }
 
     pub(super) fn plan(&self, tenant: &str, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
+        if self.draining() {
+            return Err(Error::Stopping);
+        }
         let task = self.reader.task(tenant, &spec.task_id)?;
         if task.as_ref().is_some_and(|(_, record)| record.end_time != 0) {
             return Err(Error::TaskEnded { task_id: spec.task_id.clone() });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{
-    read::{Located, LogLine},
+    read::{Located, LogLine, shows_result},
     run::Loop,
 };
 use crate::{
@@ -72,7 +72,8 @@ impl Loop {
                     self.put_end(at, &entry);
                     None
                 }
-                Event::CallFinished(finished) => inline.get(&finished.step_id).cloned(),
+                Event::CallFinished(finished) if shows_result(finished) => inline.get(&finished.step_id).cloned(),
+                Event::CallFinished(_) => None,
                 Event::BatchStarted
                 | Event::CallStarted { .. }
                 | Event::CallRetrying { .. }

@@ -193,12 +193,7 @@ impl Reader {
     }
 
     fn inlined(&self, task: TaskNo, finished: &CallFinished) -> Result<Option<Bytes>, Error> {
-        let mark = match &finished.ending {
-            Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(result),
-            Ending::Skipped { result, .. } => result.as_ref(),
-            Ending::Failed(_) => None,
-        };
-        if !mark.is_some_and(|mark| mark.inlined) {
+        if !shows_result(finished) {
             return Ok(None);
         }
         let (_, step) = self.step_record(task, finished.step_id)?;
@@ -312,6 +307,16 @@ impl Reader {
         let value = self.store.get(key)?;
         Ok(value.ok_or_else(|| store::Error::Damaged(format!("{what} is gone (key {key:02x?})")))?)
     }
+}
+
+/// Whether events and summary show the call's result (R6).
+pub(super) fn shows_result(finished: &CallFinished) -> bool {
+    let mark = match &finished.ending {
+        Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(result),
+        Ending::Skipped { result, .. } => result.as_ref(),
+        Ending::Failed(_) => None,
+    };
+    mark.is_some_and(|mark| mark.inlined)
 }
 
 pub(super) fn located(locator: &Locator) -> Located {

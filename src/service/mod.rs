@@ -3,8 +3,8 @@
 mod batch;
 pub mod check;
 mod convert;
+mod foreign;
 mod page;
-mod size;
 mod status;
 mod stream;
 mod task;
@@ -12,7 +12,7 @@ mod tool;
 
 use tonic::codec::CompressionEncoding;
 
-pub(crate) use self::size::SizeLayer;
+pub(crate) use self::foreign::ForeignLayer;
 use self::{batch::Batches, task::Tasks, tool::Tools};
 use crate::{
     clock::Clock,
@@ -40,7 +40,9 @@ pub(crate) fn batch_service(
 
 /// `TaskService`.
 pub(crate) fn task_service(engine: Engine) -> TaskServiceServer<impl crate::proto::task_service_server::TaskService> {
-    TaskServiceServer::new(Tasks { engine }).accept_compressed(CompressionEncoding::Gzip)
+    TaskServiceServer::new(Tasks { engine })
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .accept_compressed(CompressionEncoding::Gzip)
 }
 
 /// `ToolService`.

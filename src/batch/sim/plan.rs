@@ -132,6 +132,8 @@ pub(super) struct StopPlan {
 pub(super) struct Climate {
     pub(super) batches: Range<usize>,
     pub(super) calls: Range<usize>,
+    /// How many attempts of a call are written down.
+    pub(super) attempts: Range<usize>,
     /// Of 10 calls so many have a key.
     pub(super) keyed: u32,
     /// Of 10 attempts so many go wrong in some way.
@@ -250,7 +252,13 @@ fn call(climate: &Climate) -> impl Strategy<Value = CallPlan> + use<> {
     ];
     let lane = prop_oneof![1 => Just(None), 3 => (0_u8..6).prop_map(Some)];
     let args = prop_oneof![6 => 0_usize..2, 1 => 2..ARGS.len()];
-    (prop_oneof![4 => 0_usize..2, 3 => 2..TOOLS.len()], args, keys, lane, vec(script(climate), 1..4))
+    (
+        prop_oneof![4 => 0_usize..2, 3 => 2..TOOLS.len()],
+        args,
+        keys,
+        lane,
+        vec(script(climate), climate.attempts.clone()),
+    )
         .prop_map(|(tool, args, key, lane, script)| CallPlan { tool, args, key, lane, script })
 }
 

@@ -79,7 +79,8 @@ impl ScriptedBackend {
         self.script.lookups()
     }
 
-    /// Holds every call of a tool, or with an `id`, after it was journaled and before it answers.
+    /// Holds every call of a tool, or with an `id`, after it was journaled and before it answers. `reports` holds what calls of
+    /// `progress` report, before they are journaled.
     pub(crate) fn hold(&self, tool_or_id: &str) -> Held {
         let (number, open) = self.script.add_gate(tool_or_id);
         Held { script: self.script.clone(), number, open }

@@ -33,6 +33,9 @@ const MAX_MESSAGE_BYTES: usize = 80 * 1_024 * 1_024;
 /// Small, so that every list takes several pages.
 const PAGE_TOOLS: usize = 5;
 
+/// What holds a call's reports, before the first of them.
+pub(super) const REPORTS: &str = "reports";
+
 /// Where to listen.
 #[derive(Clone, Debug)]
 pub(super) enum Listen {
@@ -131,6 +134,7 @@ impl ToolService for Tools {
         let reports = args["n"].as_u64().unwrap_or(0);
         let pause = Duration::from_millis(args["ms"].as_u64().unwrap_or(0));
         let total = f64::from(u32::try_from(reports).unwrap_or(u32::MAX));
+        self.0.pass_gates(REPORTS, REPORTS).await;
         let before = stream::iter(1..=reports).then(move |report| async move {
             tokio::time::sleep(pause).await;
             let progress = f64::from(u32::try_from(report).unwrap_or(u32::MAX));
