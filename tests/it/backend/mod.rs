@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use toolbatch::{config, proto::Tool};
 
 pub(crate) use self::{
-    journal::{Entry, Journal},
+    journal::{Asked, Entry, Journal},
     script::{Lookup, stub_tools, tool, tool_with_schema},
 };
 use self::{

@@ -41,8 +41,12 @@ pub(crate) enum Lookup {
     NotLanded,
     /// It took effect and answered this result.
     Landed(String),
+    /// It took effect and answered this.
+    Answered(Box<CallToolResponse>),
     /// An answer without a fate.
     Empty,
+    /// What the journal says: a backend that can tell.
+    Journaled,
 }
 
 #[derive(Clone, Debug)]
@@ -78,8 +82,12 @@ impl Script {
 
     pub(super) fn look_up(&self, idempotency_key: String) -> Lookup {
         let mut state = self.state();
+        let lookup = match &state.lookup {
+            Lookup::Journaled => self.journal.tell(&idempotency_key),
+            lookup => lookup.clone(),
+        };
         state.lookups.push(idempotency_key);
-        state.lookup.clone()
+        lookup
     }
 
     pub(super) fn lookups(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Serves a script over gRPC, on a thread and a runtime of its own, so that it can die as a process does: at once, with
 //! everything that it was doing.
 
-use std::{path::PathBuf, pin::Pin, sync::Arc, thread, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc, thread, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
@@ -118,14 +118,16 @@ impl ToolService for Tools {
     }
 
     async fn call_tool(&self, request: Request<CallToolRequest>) -> Result<Response<CallToolResponse>, Status> {
+        let peer = request.remote_addr();
         let (metadata, _, request) = request.into_parts();
-        execute(self.0.clone(), &metadata, request).await.map(Response::new)
+        execute(self.0.clone(), &metadata, peer, request).await.map(Response::new)
     }
 
     async fn call_tool_with_progress(
         &self,
         request: Request<CallToolWithProgressRequest>,
     ) -> Result<Response<Progress>, Status> {
+        let peer = request.remote_addr();
         let (metadata, _, request) = request.into_parts();
         let call = request.call.ok_or_else(|| Status::invalid_argument("no call"))?;
         let args: serde_json::Value = serde_json::from_str(&call.args_json).unwrap_or_default();
@@ -147,7 +149,7 @@ impl ToolService for Tools {
         }
         let script = self.0.clone();
         let outcome = stream::once(async move {
-            let response = execute(script, &metadata, call).await?;
+            let response = execute(script, &metadata, peer, call).await?;
             Ok(event(call_tool_with_progress_response::Event::Response(response)))
         });
         Ok(Response::new(Box::pin(before.chain(outcome))))
@@ -163,7 +165,9 @@ impl ToolService for Tools {
                 outcome: Some(call_tool_response::Outcome::ResultJson(result)),
                 ..Default::default()
             })),
+            Lookup::Answered(response) => Some(lookup_call_response::Fate::Landed(*response)),
             Lookup::Empty => None,
+            Lookup::Journaled => unreachable!("the script has asked its journal"),
         };
         Ok(Response::new(LookupCallResponse { fate }))
     }
@@ -172,6 +176,7 @@ impl ToolService for Tools {
 async fn execute(
     script: Arc<Script>,
     metadata: &MetadataMap,
+    peer: Option<SocketAddr>,
     request: CallToolRequest,
 ) -> Result<CallToolResponse, Status> {
     let CallToolRequest { tool, args_json, context } = request;
@@ -196,12 +201,11 @@ async fn execute(
         attempt: context.attempt,
         idempotency_key: context.idempotency_key,
         in_doubt: context.in_doubt,
+        peer,
         timeout,
         ..Entry::default()
     });
-    let answer = script.run(&tool, &id, &args_json).await;
-    running.answered();
-    answer
+    running.answer(script.run(&tool, &id, &args_json).await)
 }
 
 fn event(event: call_tool_with_progress_response::Event) -> CallToolWithProgressResponse {
