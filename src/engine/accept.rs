@@ -78,6 +78,11 @@ pub(super) fn claimed(
     }
 }
 
+/// The answer to new work while what was done before waits for space.
+pub(super) fn no_space() -> Error {
+    Error::Store(store::Error::Full("no new work is taken until there is space: free some".into()))
+}
+
 impl Loop {
     pub(super) fn start(&mut self, request: StartRequest) {
         let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
@@ -110,6 +115,9 @@ impl Loop {
             let outline = Arc::new(self.outline_of(at)?);
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
             return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+        }
+        if self.unstored.is_some() {
+            return Err(no_space());
         }
         let task = self.enter_task(tenant, &spec.task_id)?;
         let keys = self.stored_keys(task, &spec)?;

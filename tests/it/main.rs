@@ -7,4 +7,5 @@ mod dispatch;
 mod keys;
 mod order;
 mod rig;
+mod store_faults;
 mod tidy;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     frame,
     integrity::{TALLY_RECORD, Tally},
+    room::Mark,
     seal,
 };
 use crate::store::{MAX_COMMIT_BYTES, MAX_COMMIT_OPS, OP_OVERHEAD};
@@ -38,7 +39,11 @@ pub(super) struct Options {
     pub(super) sled_cache: u64,
     /// Free space on the disk below which no checkpoint begins, besides what it writes: what the running calls need to end
     /// (RELIABILITY.md I22).
-    pub(super) reserve: u64,
+    pub(super) reserve: Mark,
+    /// Free space on the disk below which no new work is taken: the rest of the journal's files, and results of running calls.
+    pub(super) new_work: Mark,
+    /// The part of the journal that is kept for what runs when no file can be made or emptied: some 4,000 calls.
+    pub(super) journal_share: usize,
 }
 
 impl Default for Options {
@@ -52,7 +57,9 @@ impl Default for Options {
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
             sled_cache: 64 << 20,
-            reserve: 64 << 20,
+            reserve: Mark { bytes: 64 << 20, share: 32 },
+            new_work: Mark { bytes: 256 << 20, share: 8 },
+            journal_share: JOURNAL_FILE / 4,
         }
     }
 }
