@@ -6,6 +6,8 @@ mod batches;
 mod dispatch;
 mod keys;
 mod order;
+mod process;
 mod rig;
 mod store_faults;
+mod store_process;
 mod tidy;

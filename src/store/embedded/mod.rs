@@ -100,7 +100,7 @@ pub struct Stats {
 }
 
 impl Embedded {
-    /// Opens the store in a folder, or makes a new one where there is none. Waits up to 5 s for another process to let go of it.
+    /// Opens the store in a folder, or makes a new one where there is none. Waits up to 4 s for another process to let go of it.
     ///
     /// # Errors
     /// [`Error::InUse`], [`Error::Newer`], [`Error::NotWritable`], [`Error::Full`]; [`Error::Damaged`] where something that was stored

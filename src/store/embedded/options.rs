@@ -29,7 +29,8 @@ pub(super) struct Options {
     pub(super) checkpoint: usize,
     /// How long a commit waits for a journal file when all are in use: a hundred usual checkpoints.
     pub(super) journal_wait: Duration,
-    /// How long opening waits for the lock: after a kill -9 the old process needs a moment to go (RELIABILITY.md I25).
+    /// How long opening waits for the lock: after a kill -9 the old process needs a moment to go, and a second server is to say
+    /// within 5 s that the folder is in use (RELIABILITY.md I25).
     pub(super) lock_wait: Duration,
     /// A blob file takes no further blob from this length on, so that files die whole as what they hold expires.
     pub(super) blob_file: u64,
@@ -53,7 +54,7 @@ impl Default for Options {
             journal_files: 4,
             checkpoint: 4 << 20,
             journal_wait: Duration::from_secs(10),
-            lock_wait: Duration::from_secs(5),
+            lock_wait: Duration::from_secs(4),
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
             sled_cache: 64 << 20,
