@@ -75,6 +75,14 @@ impl Loop {
         Ok(Landing::Durable)
     }
 
+    /// What is about to become of a record, where the store has another: `Some(None)` is a deletion.
+    #[expect(clippy::option_option, reason = "not written, deleted, and there are three different answers")]
+    pub(super) fn written(&self, key: &Bytes) -> Option<Option<&Bytes>> {
+        let unstored = self.unstored.iter().flat_map(|unstored| &unstored.commits).flatten();
+        let mut ops = unstored.chain(&self.group.ops);
+        ops.rfind(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+    }
+
     fn release(&mut self, group: Group) {
         let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
         for (batch, line) in group.lines {

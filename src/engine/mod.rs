@@ -8,6 +8,8 @@
 //! | --- | --- |
 //! | `run` | the loop |
 //! | `accept` | a batch is taken in, attached to, or planned |
+//! | `stop` | a batch or a task is told to stop |
+//! | `keys` | a task's keys, listed and settled |
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
@@ -19,10 +21,12 @@ mod attempt;
 mod commit;
 mod error;
 mod ids;
+pub mod keys;
 mod persist;
 pub mod read;
 mod run;
 pub mod steps;
+mod stop;
 pub mod tail;
 pub mod watch;
 
@@ -40,13 +44,17 @@ use tokio::sync::{mpsc, oneshot};
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
+    keys::SettleRequest,
     read::{Located, Reader},
+    stop::EndRequest,
     tail::TailReader,
     watch::Watch,
 };
 use crate::{
     batch::{
+        core::TaskNo,
         outcome::{BlobRef, Body, Payload},
+        running::RunningKey,
         spec::Spec,
     },
     clock::Clock,
@@ -64,6 +72,10 @@ enum Command {
     Start(Box<StartRequest>),
     Plan { tenant: Arc<str>, spec: Arc<Spec>, reply: oneshot::Sender<Result<Vec<PlannedCall>, Error>> },
     Follow { at: Located, reply: oneshot::Sender<Option<TailReader>> },
+    Cancel { at: Located, abort: bool, reply: oneshot::Sender<()> },
+    EndTask(Box<EndRequest>),
+    RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },
+    SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
     StoreFailed { error: store::Error },

@@ -283,6 +283,12 @@ impl Reader {
         Ok(records::decode_step(step, &parts.freeze())?)
     }
 
+    /// How many parts a step's record has.
+    pub(super) fn step_parts(&self, task: TaskNo, step: StepId) -> Result<usize, Error> {
+        let (first, last) = (layout::step(task, step, 0), layout::step(task, step, u8::MAX));
+        Ok(self.store.scan(&first..&last, Order::Ascending, usize::from(u8::MAX))?.len())
+    }
+
     /// Bytes of a payload, from `offset`, exactly `bytes` of them.
     pub fn payload(&self, payload: &Payload, offset: u64, bytes: u64) -> Result<Bytes, Error> {
         let cut = || store::Error::Damaged("a payload is shorter than its record says".into());

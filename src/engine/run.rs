@@ -25,6 +25,7 @@ use super::{
 use crate::{
     batch::{
         core::{BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, TaskNo},
+        event::StopReason,
         state::State,
     },
     clock::Clock,
@@ -140,12 +141,12 @@ impl Loop {
             }
         }
         let record = self.reader.task_head(at.task)?;
+        let stop = if record.end_time == 0 { head.stop } else { Some(StopReason::TaskEnded) };
         let tenant: Arc<str> = record.tenant.as_str().into();
         let batch_id: Arc<str> = head.batch_id.as_str().into();
         self.task_numbers.insert((tenant.clone(), record.task_id.as_str().into()), at.task);
         self.tasks.entry(at.task).or_insert(LiveTask { record, batches: 0 }).batches += 1;
         let keys = self.stored_keys(at.task, &spec)?;
-        let stop = head.stop;
         let tail = TailWriter::new(state.last_sequence);
         self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
@@ -225,6 +226,10 @@ impl Loop {
             Command::Follow { at, reply } => {
                 let _ = reply.send(self.live.get(&at.batch).map(|live| live.tail.reader()));
             }
+            Command::Cancel { at, abort, reply } => self.cancel(at, abort, reply),
+            Command::EndTask(request) => self.end_task(*request),
+            Command::RunningKeys { task, reply } => self.running_keys(task, reply),
+            Command::SettleKey(request) => self.settle_key(*request),
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
             }

@@ -8,6 +8,8 @@ mod keys;
 mod order;
 mod process;
 mod rig;
+mod settle;
+mod stop;
 mod store_faults;
 mod store_process;
 mod tidy;

@@ -1,98 +1,147 @@
-//! The server as a process of its own, from the binary that users run.
+//! The program itself as a process, for what only a process can do: be killed, take signals, end with a code.
 
 use std::{
-    fs,
-    io::{BufRead as _, BufReader, Read as _},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread::JoinHandle,
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::Duration,
 };
 
-use tonic::transport::Channel;
+use tokio::sync::watch;
 
-use crate::rig::connect;
+use crate::{backend::ScriptedBackend, rig::Client};
 
-/// A server that runs. Dropped, it is killed.
-pub(crate) struct Process {
+/// Only a test that already failed waits this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `toolbatch serve` on a folder of its own, over any number of processes, with a scripted backend that outlives them.
+pub(crate) struct Program {
+    pub(crate) backend: ScriptedBackend,
+    folder: tempfile::TempDir,
+    running: Option<Running>,
+}
+
+struct Running {
     child: Child,
-    /// Reads what it writes, so that it never waits for us.
-    log: Option<JoinHandle<String>>,
-    socket: PathBuf,
+    log: watch::Receiver<Log>,
+    reader: std::thread::JoinHandle<()>,
 }
 
-/// A process that is over.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) stderr: String,
+#[derive(Default)]
+struct Log {
+    lines: Vec<String>,
+    ended: bool,
 }
 
-impl Process {
-    /// Starts a server whose socket and configuration are in `dir`. Gives it back once it serves, or what it said instead.
-    pub(crate) fn serve(dir: &Path, data_dir: &Path, more: &str) -> Result<Self, Ended> {
-        let socket = dir.join("server.sock");
-        let config = dir.join("toolbatch.toml");
-        let text = format!("listen = \"unix:{}\"\ndata_dir = \"{}\"\n{more}", socket.display(), data_dir.display());
-        fs::write(&config, text).expect("a configuration");
+/// What can be sent to a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Signal {
+    Terminate,
+    Interrupt,
+    Kill,
+}
+
+impl Program {
+    /// A program whose tools are the stub tools; it is not started.
+    pub(crate) async fn new(shutdown_grace: &str) -> Self {
+        let backend = ScriptedBackend::start().await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let this = Self { backend, folder, running: None };
+        let text = format!(
+            "listen = \"{}\"\ndata_dir = \"{}\"\nshutdown_grace = \"{shutdown_grace}\"\n\n[[backends]]\nname = \"stub\"\n\
+             addresses = [\"{}\"]\n",
+            this.endpoint(),
+            this.folder.path().join("data").display(),
+            this.backend.address()
+        );
+        std::fs::write(this.config(), text).expect("the configuration is written");
+        this
+    }
+
+    fn config(&self) -> PathBuf {
+        self.folder.path().join("toolbatch.toml")
+    }
+
+    pub(crate) fn endpoint(&self) -> String {
+        format!("unix:{}", self.folder.path().join("socket").display())
+    }
+
+    /// Starts a process and waits until it serves.
+    pub(crate) async fn start(&mut self) -> Client {
+        assert!(self.running.is_none(), "it runs already");
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolbatch"))
             .args(["serve", "--config"])
-            .arg(&config)
-            .env_remove("TOOLBATCH_LOG")
+            .arg(self.config())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the binary runs");
-        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut said = String::new();
-        loop {
-            let length = stderr.read_line(&mut said).expect("its log is read");
-            if length == 0 {
-                let code = child.wait().expect("it ends").code();
-                return Err(Ended { code, stderr: said });
+            .expect("the program starts");
+        let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let (sender, log) = watch::channel(Log::default());
+        let reader = std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                sender.send_modify(|log| log.lines.push(line));
             }
-            if said.lines().last().is_some_and(|line| line.contains(" serving ")) {
-                break;
-            }
-        }
-        let log = std::thread::spawn(move || {
-            let _ = stderr.read_to_string(&mut said);
-            said
+            sender.send_modify(|log| log.ended = true);
         });
-        Ok(Self { child, log: Some(log), socket })
+        self.running = Some(Running { child, log, reader });
+        self.logged("serving").await;
+        Client::connect(&self.endpoint()).await
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    /// Waits until a line of its log holds this.
+    pub(crate) async fn logged(&mut self, part: &str) {
+        let log = &mut self.running.as_mut().expect("it runs").log;
+        let waiting = log.wait_for(|log| log.ended || log.lines.iter().any(|line| line.contains(part)));
+        let log = tokio::time::timeout(PATIENCE, waiting).await;
+        let log = log.unwrap_or_else(|_| panic!("the program never says {part:?}")).expect("the reader lives");
+        assert!(
+            log.lines.iter().any(|line| line.contains(part)),
+            "it ended without {part:?}:\n{}",
+            log.lines.join("\n")
+        );
     }
 
-    pub(crate) async fn connect(&self) -> Channel {
-        connect(&format!("unix:{}", self.socket.display())).await
+    pub(crate) fn signal(&self, signal: Signal) {
+        let name = match signal {
+            Signal::Terminate => "TERM",
+            Signal::Interrupt => "INT",
+            Signal::Kill => "KILL",
+        };
+        let pid = self.running.as_ref().expect("it runs").child.id();
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().expect("there is a shell");
+        assert!(sent.success(), "the process is there");
     }
 
-    /// kill -9. The process is gone on return.
-    pub(crate) fn kill(mut self) {
-        self.end_now();
+    /// Waits until the process has ended.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let Running { mut child, mut log, reader } = self.running.take().expect("it runs");
+        let over = tokio::time::timeout(PATIENCE, log.wait_for(|log| log.ended)).await.is_ok();
+        if !over {
+            child.kill().expect("it can be killed");
+        }
+        let status = child.wait().expect("it can be waited for");
+        reader.join().expect("the reader does not panic");
+        let log = log.borrow().lines.join("\n");
+        assert!(over, "the program does not end:\n{log}");
+        assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
+        status
     }
 
-    /// SIGTERM, and the end that it brings.
-    pub(crate) fn stop(mut self) -> Ended {
-        let sent = Command::new("kill").arg(self.pid().to_string()).status();
-        assert!(sent.expect("kill runs").success());
-        let code = self.child.wait().expect("it ends").code();
-        let stderr = self.log.take().expect("it is read once").join().expect("its log is read");
-        Ended { code, stderr }
-    }
-
-    fn end_now(&mut self) {
-        // One that has ended is as gone as one that is killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Ends it as a crash does.
+    pub(crate) async fn crash(&mut self) {
+        self.signal(Signal::Kill);
+        self.ended().await;
     }
 }
 
-impl Drop for Process {
+impl Drop for Program {
     fn drop(&mut self) {
-        self.end_now();
+        if let Some(mut running) = self.running.take() {
+            // It may have ended by itself.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
     }
 }

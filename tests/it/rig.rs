@@ -6,9 +6,10 @@ use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
-        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, ExecuteBatchRequest,
-        GetBatchRequest, GetStepRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
-        batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListKeysRequest,
+        SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
+        batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
     server::Server,
@@ -20,10 +21,15 @@ use crate::backend::ScriptedBackend;
 /// What tests take from a stream at once: the largest summaries and results.
 const MAX_MESSAGE: usize = 80 * 1024 * 1024;
 
-/// A server, its backend and its folder.
+/// A client of one server.
+pub(crate) struct Client {
+    pub(crate) channel: Channel,
+}
+
+/// A server, its backend and its folder. It is also a client of that server.
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
-    pub(crate) channel: Channel,
+    client: Client,
     pub(crate) data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
@@ -53,8 +59,8 @@ impl Rig {
         };
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
-        let channel = connect(server.endpoint()).await;
-        Self { backend, channel, data, config, server: Some(server) }
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, data, config, server: Some(server) }
     }
 
     /// A server on a store of the test's own.
@@ -68,8 +74,8 @@ impl Rig {
             ..Config::default()
         };
         let server = Server::start_on(store, config.clone()).await.expect("the server starts");
-        let channel = connect(server.endpoint()).await;
-        Self { backend, channel, data, config, server: Some(server) }
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, data, config, server: Some(server) }
     }
 
     /// The server itself, which the rig then no longer has.
@@ -81,7 +87,7 @@ impl Rig {
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
-        self.channel = connect(server.endpoint()).await;
+        self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);
     }
 
@@ -91,6 +97,20 @@ impl Rig {
 
     pub(crate) fn endpoint(&self) -> &str {
         self.server.as_ref().expect("it runs").endpoint()
+    }
+}
+
+impl std::ops::Deref for Rig {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Client {
+    pub(crate) async fn connect(endpoint: &str) -> Self {
+        Self { channel: connect(endpoint).await }
     }
 
     pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
@@ -139,6 +159,39 @@ impl Rig {
     pub(crate) async fn get_step(&self, step_id: &str) -> Result<Step, Status> {
         let request = GetStepRequest { step_id: step_id.into() };
         Ok(self.tasks().get_step(request).await?.into_inner().step.expect("a step"))
+    }
+
+    pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
+        let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
+        Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
+    }
+
+    /// All keys of task "T" in these states, in pages of this size.
+    pub(crate) async fn keys(&self, states: &[KeyState], page_size: i32) -> Result<Vec<KeyRecord>, Status> {
+        let mut keys = Vec::new();
+        let mut page_token = String::new();
+        loop {
+            let states = states.iter().map(|state| i32::from(*state)).collect();
+            let request = ListKeysRequest { task_id: "T".into(), states, page_size, page_token };
+            let page = self.tasks().list_keys(request).await?.into_inner();
+            assert!(page.keys.len() <= usize::try_from(page_size).expect("a size"), "a page has a bound");
+            keys.extend(page.keys);
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                return Ok(keys);
+            }
+        }
+    }
+
+    /// Settles a key of task "T".
+    pub(crate) async fn settle(&self, key: &str, fate: Fate) -> Result<KeyRecord, Status> {
+        let request = SettleKeyRequest { task_id: "T".into(), key: key.into(), fate: Some(fate) };
+        Ok(self.tasks().settle_key(request).await?.into_inner().key.expect("a key"))
+    }
+
+    pub(crate) async fn end_task(&self, task_id: &str, reason: &str) -> Result<(), Status> {
+        let request = EndTaskRequest { task_id: task_id.into(), reason: reason.into() };
+        self.tasks().end_task(request).await.map(|_| ())
     }
 }
 

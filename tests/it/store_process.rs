@@ -1,5 +1,7 @@
 //! The store of a real process: who may have it, and what becomes of it on a small disk (RELIABILITY.md I22, I24, I25).
 
+mod serve;
+
 use std::{
     fs,
     path::Path,
@@ -14,9 +16,10 @@ use toolbatch::proto::{BatchEvent, ExecuteBatchRequest, batch_event::Event, batc
 
 use crate::{
     backend::ScriptedBackend,
-    process::{Ended, Process},
     rig::{batch, keyed},
 };
+
+use serve::{Ended, Process};
 
 /// A folder for a server, and the folder of its store.
 fn folders() -> (TempDir, std::path::PathBuf) {

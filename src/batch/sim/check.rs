@@ -203,7 +203,7 @@ impl Checker {
                 }
                 Some((*batch, *index, expected))
             }
-            Input::Resume(_) | Input::Tick | Input::ToolsChanged | Input::Drain => None,
+            Input::Resume(_) | Input::Tick | Input::ToolsChanged | Input::KeySettled { .. } | Input::Drain => None,
         }
     }
 
