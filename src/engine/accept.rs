@@ -79,6 +79,11 @@ pub(super) fn claimed(
     }
 }
 
+/// The answer to new work while what was done before waits for space.
+pub(super) fn no_space() -> Error {
+    Error::Store(store::Error::Full("no new work is taken until there is space: free some".into()))
+}
+
 impl Loop {
     pub(super) fn start(&mut self, request: StartRequest) {
         let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
@@ -108,6 +113,9 @@ impl Loop {
             let outline = Arc::new(self.outline_of(at)?);
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
             return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+        }
+        if self.unstored.is_some() {
+            return Err(no_space());
         }
         let task = self.enter_task(tenant, &spec.task_id)?;
         let keys = self.stored_keys(task, &spec)?;
@@ -207,7 +215,7 @@ impl Loop {
     pub(super) fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
-        let value = match self.group.written(&at) {
+        let value = match self.written(&at) {
             Some(value) => value.cloned(),
             None => self.reader.store.get(&at)?,
         };

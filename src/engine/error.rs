@@ -55,13 +55,6 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
-impl Error {
-    /// The store is full, and what was asked would need space.
-    pub(super) fn no_room() -> Self {
-        Self::Store(store::Error::Full("no new work is taken until there is space: free some".into()))
-    }
-}
-
 impl From<Misfit> for Error {
     fn from(misfit: Misfit) -> Self {
         Self::Store(store::Error::Damaged(format!("a batch's log: {misfit}")))

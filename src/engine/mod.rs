@@ -7,24 +7,24 @@
 //! | file | duty |
 //! | --- | --- |
 //! | `run` | the loop |
-//! | `space` | what goes on while the store is full |
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `stop` | a batch or a task is told to stop |
 //! | `keys` | a task's keys, listed and settled |
 //! | `persist` | facts become records |
+//! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
 //! | `read`, `steps` | what is stored |
 
 mod accept;
 mod attempt;
+mod commit;
 mod error;
 mod ids;
 pub mod keys;
 mod persist;
 pub mod read;
 mod run;
-mod space;
 pub mod steps;
 mod stop;
 pub mod tail;
@@ -59,7 +59,7 @@ use crate::{
     },
     clock::Clock,
     dispatch::{Backends, ListedTool},
-    store::{self, Store, records::Outline},
+    store::{self, RoomFor, Store, records::Outline},
 };
 
 /// Commands that wait for the loop. A full queue makes handlers wait, and with them their clients.
@@ -78,6 +78,7 @@ enum Command {
     SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
+    StoreFailed { error: store::Error },
 }
 
 /// A handle to the engine. Cheap to clone.
@@ -121,7 +122,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, call_timeout, backends).await?)
+                Ok(run::Loop::open(reader, full, clock, call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -187,7 +188,13 @@ impl Engine {
         self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         // Whoever touches a task first verifies it, here rather than on the loop.
-        self.read(move |reader| reader.task(&owner, &task_id)).await?;
+        let looked_at = self.read(move |reader| {
+            reader.store.check_room(RoomFor::NewWork)?;
+            reader.task(&owner, &task_id)
+        });
+        if let Err(error) = looked_at.await {
+            return Err(self.noticed(error).await);
+        }
         let (content, outline_bytes) = Outline::write(&spec);
         let content = self.payload(content, INLINE_CONTENT_MAX).await?;
         let (reply, answer) = oneshot::channel();
@@ -203,7 +210,7 @@ impl Engine {
 
     fn has_room(&self) -> Result<(), Error> {
         if self.full.load(Ordering::Relaxed) {
-            return Err(Error::no_room());
+            return Err(accept::no_space());
         }
         Ok(())
     }
@@ -292,6 +299,15 @@ impl Engine {
     pub async fn drain(&self, grace: Duration) {
         // A loop that is gone has nothing to drain.
         let _ = self.commands.send(Command::Drain { grace }).await;
+    }
+
+    /// Tells the loop of a store that has failed in part; passes the error on.
+    async fn noticed(&self, error: Error) -> Error {
+        if let Error::Store(error @ store::Error::Failed(_)) = &error {
+            // A loop that is gone knows.
+            let _ = self.commands.send(Command::StoreFailed { error: error.clone() }).await;
+        }
+        error
     }
 
     async fn payload(&self, content: Bytes, inline_max: usize) -> Result<Payload, Error> {

@@ -43,16 +43,6 @@ impl Group {
         self.ops.push((key, Some(value)));
     }
 
-    /// What this group makes of a record, where it does: `Some(None)` is a deletion.
-    pub(super) fn written(&self, key: &Bytes) -> Option<Option<&Bytes>> {
-        self.ops.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
-    }
-
-    /// Whether there is nothing to do for it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.ops.is_empty() && self.lines.is_empty() && self.effects.is_empty() && self.replies.is_empty()
-    }
-
     fn delete(&mut self, key: Bytes) {
         self.bytes += key.len();
         self.ops.push((key, None));

@@ -120,7 +120,7 @@ impl Loop {
             return Ok(self.tasks.get(&task).map(|live| (task, live.record.clone())));
         }
         let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
-        match self.group.written(&layout::task(task)) {
+        match self.written(&layout::task(task)) {
             Some(Some(value)) => Ok(Some((task, records::decode(value)?))),
             Some(None) | None => Ok(Some((task, record))),
         }

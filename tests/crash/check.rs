@@ -190,14 +190,7 @@ fn summary(story: &Story, fold: &Fold, journal: &[&Entry], faults: &mut Vec<Stri
     }
     let total = u32::try_from(calls(&story.request).len()).expect("it is at most 200");
     let counts = fold.counts(total);
-    let told = [
-        summary.total,
-        summary.succeeded,
-        summary.failed,
-        summary.skipped,
-        summary.awaiting,
-        summary.not_run,
-    ];
+    let told = [summary.total, summary.succeeded, summary.failed, summary.skipped, summary.awaiting, summary.not_run];
     if told != counts {
         faults.push(format!("I14: the summary counts {told:?}, the log {counts:?}"));
     }
@@ -243,9 +236,10 @@ fn executions(story: &Story, fold: &Fold, journal: &[&Entry], evidence: &Evidenc
             faults.push(format!("I3: the log has no CallStarted for {entry:?}"));
             continue;
         };
-        let asked = evidence.asked.iter().any(|asked| {
-            asked.idempotency_key == entry.idempotency_key && asked.stamp < entry.start && !asked.landed
-        });
+        let asked = evidence
+            .asked
+            .iter()
+            .any(|asked| asked.idempotency_key == entry.idempotency_key && asked.stamp < entry.start && !asked.landed);
         let fault = match (cause, story.policy()) {
             (Cause::First, _) if entry.in_doubt && story.key(entry.index).is_none() => "it is the first, in doubt",
             (Cause::Interruption, InDoubtPolicy::Rerun) if !entry.in_doubt => "a rerun that is not in doubt",
@@ -356,7 +350,9 @@ fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
         }
         let seen = story.streams.iter().flat_map(|stream| &stream.events);
         let told = seen.filter(|seen| finishes(&seen.event) == Some(index)).map(|seen| seen.stamp).min();
-        if let Some(again) = evidence.journal.iter().filter(of_key).find(|entry| told.is_some_and(|told| entry.start > told)) {
+        if let Some(again) =
+            evidence.journal.iter().filter(of_key).find(|entry| told.is_some_and(|told| entry.start > told))
+        {
             found.push(format!("I1: key {key:?} was seen completed, and ran again: {again:?}"));
         }
     }

@@ -15,5 +15,7 @@ mod rig;
 mod settle;
 mod steps;
 mod stop;
+mod store_faults;
+mod store_process;
 mod streams;
 mod tidy;

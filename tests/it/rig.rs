@@ -1,6 +1,6 @@
 //! A whole server on a store in a temporary folder, with a scripted backend, and clients over real connections.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
@@ -14,6 +14,7 @@ use toolbatch::{
         tool_service_client::ToolServiceClient,
     },
     server::Server,
+    store::Store,
 };
 
 use crate::backend::ScriptedBackend;
@@ -62,6 +63,26 @@ impl Rig {
         let server = Server::start(config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
         Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// A server on a store of the test's own.
+    pub(crate) async fn start_on(store: Arc<dyn Store>) -> Self {
+        let backend = ScriptedBackend::start().await;
+        let data = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
+            shutdown_grace: Duration::from_millis(500),
+            backends: vec![backend.config("stub")],
+            ..Config::default()
+        };
+        let server = Server::start_on(store, config.clone()).await.expect("the server starts");
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// The server itself, which the rig then no longer has.
+    pub(crate) fn take_server(&mut self) -> Server {
+        self.server.take().expect("it runs")
     }
 
     /// Stops the server well and starts it again on the same folder.

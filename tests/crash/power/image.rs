@@ -27,8 +27,7 @@ pub(crate) enum Model {
     Zeroed,
 }
 
-pub(crate) const POWER_CUTS: [Model; 5] =
-    [Model::Strict, Model::Reordered, Model::Torn, Model::Posix, Model::Zeroed];
+pub(crate) const POWER_CUTS: [Model; 5] = [Model::Strict, Model::Reordered, Model::Torn, Model::Posix, Model::Zeroed];
 
 /// The smallest piece that a disk writes at once.
 const SECTOR: u64 = 512;

@@ -64,7 +64,10 @@ async fn what_was_told_survives_a_loss_of_power() {
         let (records, told) = (recording.records.len(), recording.told.len());
         println!("power: results of {size} bytes: {records} records, {told} told, {share} images");
     }
-    println!("power: {} images; {} events and {} attempts were told before a cut, and all are there", checked.0, checked.1, checked.2);
+    println!(
+        "power: {} images; {} events and {} attempts were told before a cut, and all are there",
+        checked.0, checked.1, checked.2
+    );
     assert!(checked.1 > images && checked.2 > images, "nothing was told before the cuts");
 }
 
@@ -225,7 +228,9 @@ impl Promised {
                         if started.index == *index && started.attempt == *attempt)
                 });
                 if !started {
-                    faults.push(format!("{batch_id}: attempt {attempt} of call {index} had left, and no CallStarted tells"));
+                    faults.push(format!(
+                        "{batch_id}: attempt {attempt} of call {index} had left, and no CallStarted tells"
+                    ));
                 }
             }
         }
