@@ -8,7 +8,7 @@ use std::{
 use super::{
     backend::{Execution, Journal, Toolbox, position, target},
     plan::View,
-    track::{Expected, Place, Surroundings, Track},
+    track::{Expected, Place, Surroundings, Track, Word},
 };
 use crate::{
     batch::{
@@ -201,20 +201,17 @@ impl Checker {
             Input::Fate { batch, index, fate, .. } => {
                 let track = self.tracks.get_mut(batch)?;
                 let stopped = track.cause.is_some();
-                let task = track.task;
                 let call = &mut track.calls[*index as usize];
                 let expected = call.expects_of(fate, &track.spec, stopped);
                 call.asking = if call.starts == 0 { call.asking } else { None };
-                call.told = matches!(fate, Fate::Landed(_) | Fate::NotLanded);
+                call.word = match fate {
+                    Fate::Landed(_) => Some(Word::Landed),
+                    Fate::NotLanded => Some(Word::NotLanded),
+                    Fate::Unknown { .. } => None,
+                };
                 if matches!(fate, Fate::NotLanded) {
                     // As if it had never left.
                     call.asking = None;
-                    let generation = match (&track.spec.calls[*index as usize].key, call.starts) {
-                        (Some(key), 0) => self.records.get(&(task, key.clone())).map_or(0, |record| record.generation),
-                        (Some(_) | None, _) => call.generation,
-                    };
-                    let name = idempotency_key(&track.spec, *index, generation);
-                    self.doubts.insert(name, false);
                 }
                 Some((*batch, *index, expected))
             }
@@ -252,8 +249,11 @@ impl Checker {
             },
         );
         match &entry.event {
-            Event::CallStarted { index, step_id, .. } => {
+            Event::CallStarted { index, step_id, generation, .. } => {
                 self.used.insert(*step_id);
+                if track.calls[*index as usize].word.take() == Some(Word::NotLanded) {
+                    self.doubts.insert(idempotency_key(&spec, *index, *generation), false);
+                }
                 steps.push(step_of(&track, *index, None, seen));
             }
             Event::CallFinished(finished) => {

@@ -7,6 +7,7 @@ use crate::batch::{
         Reason,
         StopReason::{Cancelled, TaskEnded},
     },
+    key::KeyState,
     outcome::Fate,
     spec::InDoubtPolicy,
 };
@@ -146,6 +147,18 @@ fn while_draining_neither_a_tool_nor_a_backend_s_word_starts_an_attempt() {
     bench.ends_with(waits, &["resumed []", "0 started"]);
     bench.ends_with(asks, &["resumed [0]", "resumed [0]"]);
     assert_eq!(bench.questions(asks, 0).len(), 2, "it is asked about again");
+}
+
+#[test]
+fn an_abort_while_draining_ends_what_the_next_start_would_have_run() {
+    let mut bench = Bench::default();
+    let batch = bench.start(list([call("book").key("k")]).in_doubt(InDoubtPolicy::Lookup));
+    bench.restart(&[]);
+    bench.step(Input::Drain);
+    bench.tell(batch, 0, Fate::NotLanded);
+    bench.stop(batch, Cancelled, true);
+    bench.ends_with(batch, &["resumed [0]", "0 failed", "batch failed"]);
+    assert_eq!((bench.error(batch, 0).reason, &bench.key("k").state), (Reason::Cancelled, &KeyState::Failed));
 }
 
 #[test]
