@@ -155,7 +155,8 @@ impl Server {
     }
 
     /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
-    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended.
+    /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended. Takes at most `shutdown_grace` and 2 s,
+    /// whatever clients hold open.
     pub async fn stop(mut self) -> Result<(), store::Error> {
         self.close_doors().await;
         self.engine.drain(self.shutdown_grace).await;

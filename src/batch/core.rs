@@ -132,7 +132,7 @@ pub struct Resumed {
     pub begin: Begin,
     /// The fold over its log.
     pub state: State,
-    /// It was told to stop before the interruption.
+    /// It was told to stop before the interruption, or is not to go on after it.
     pub stop: Option<StopReason>,
 }
 

@@ -207,4 +207,6 @@ pub enum StopReason {
     Cancelled,
     /// `EndTask`.
     TaskEnded,
+    /// It was running at too many crashes of the server in a row.
+    Parked,
 }

@@ -22,7 +22,7 @@ pub(super) struct Live {
     pub(super) state: State,
     /// It was told to start no further call.
     pub(super) stop: Option<StopReason>,
-    /// Its task has ended: what an interruption cut off is not taken up again (R9).
+    /// Its task has ended, or it is parked: what an interruption cut off is not taken up again (R9).
     pub(super) closed: bool,
     pub(super) turns: Vec<Turn>,
     /// By index: the call was in flight at an interruption, so its backend may still be starting.
@@ -89,7 +89,7 @@ impl Live {
             spec: begin.spec,
             state,
             stop,
-            closed: stop == Some(StopReason::TaskEnded),
+            closed: matches!(stop, Some(StopReason::TaskEnded | StopReason::Parked)),
             turns: vec![Turn::Idle; total],
             resumed: vec![false; total],
         }

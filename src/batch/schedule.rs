@@ -286,6 +286,10 @@ fn backoff_error(live: &Live, index: u32) -> Option<CallError> {
 fn cut_off_error(stop: Option<StopReason>) -> CallError {
     let why = match stop {
         Some(StopReason::TaskEnded) => "its task has ended, so it is not run again",
+        Some(StopReason::Parked) => {
+            "its batch was running at several crashes of the server in a row and is parked, so it is not run again: find out what \
+             became of it and settle its key; what is sent again may crash the server again"
+        }
         Some(StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled) | None => {
             return in_doubt_error();
         }

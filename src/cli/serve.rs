@@ -24,21 +24,36 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     telemetry::init(args.log_format, LevelFilter::INFO).map_err(|error| Failure::Refused(error.to_string()))?;
     // Signals are caught before there is anything to stop, so that none is lost.
     let mut signals = Signals::catch()?;
-    let mut server = Server::start(config).await.map_err(|error| not_started(&error))?;
-    tokio::select! {
-        error = server.failed() => {
-            server.abandon().await;
-            return Err(store_failed(&error));
+    let mut told = None;
+    let starting = Server::start(config);
+    tokio::pin!(starting);
+    // A start that reads much takes a while. One that was told to stop comes to its end first, as half a start is a crash.
+    let mut server = loop {
+        tokio::select! {
+            started = &mut starting => break started.map_err(|error| not_started(&error))?,
+            name = signals.next() => if told.replace(name).is_some() { stop_at_once(name) },
         }
-        name = signals.next() => tracing::info!(signal = name, "stopping; a second signal stops at once"),
+    };
+    if told.is_none() {
+        tokio::select! {
+            error = server.failed() => {
+                server.abandon().await;
+                return Err(store_failed(&error));
+            }
+            name = signals.next() => told = Some(name),
+        }
     }
+    tracing::info!(signal = told, "stopping; a second signal stops at once");
     tokio::select! {
         stopped = server.stop() => stopped.map(|()| Exit::Done).map_err(|error| store_failed(&error)),
-        name = signals.next() => {
-            tracing::warn!(signal = name, "stopped at once; the next start goes on");
-            process::exit(i32::from(Exit::Interrupted.code()))
-        }
+        name = signals.next() => stop_at_once(name),
     }
+}
+
+/// As a crash would.
+fn stop_at_once(signal: &str) -> ! {
+    tracing::warn!(signal, "stopped at once; the next start goes on");
+    process::exit(i32::from(Exit::Interrupted.code()))
 }
 
 /// The exit code of a server that did not start.

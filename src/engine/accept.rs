@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     error::Error,
     keys::key_record,
-    read::{Located, Reader, located},
+    read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
 };
@@ -22,7 +22,7 @@ use crate::{
     },
     store::{
         self, layout,
-        records::{self, BatchRecord, Locator, Outline, Task},
+        records::{self, BatchRecord, Locator, OpenBatch, Outline, Task},
     },
 };
 
@@ -166,8 +166,9 @@ impl Loop {
         let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
         self.group.put(layout::COUNTERS.into(), records::encode(&self.counters));
         self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
-        self.group.put(layout::tenant_batch(tenant, at.batch), here.clone());
-        self.group.put(layout::open_batch(at.batch), here);
+        self.group.put(layout::tenant_batch(tenant, at.batch), here);
+        let open = OpenBatch { task: at.task.0, batch: at.batch.0, crashes: 0, ended_calls: 0 };
+        self.group.put(layout::open_batch(at.batch), records::encode(&open));
         self.group.put(layout::batch(at.task, at.batch), records::encode_batch(head));
     }
 
@@ -262,10 +263,10 @@ impl Loop {
         }
     }
 
-    pub(super) fn open_batches(&self) -> Result<Vec<Located>, Error> {
+    pub(super) fn open_batches(&self) -> Result<Vec<OpenBatch>, Error> {
         let low = layout::open_batch(BatchNo(0));
         let high = layout::open_batch(BatchNo(u64::MAX));
         let rows = self.reader.store.scan(&low..&high, store::Order::Ascending, usize::MAX)?;
-        rows.iter().map(|(_, value)| Ok(located(&records::decode::<Locator>(value)?))).collect()
+        rows.iter().map(|(_, value)| Ok(records::decode(value)?)).collect()
     }
 }

@@ -10,6 +10,7 @@
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `stop` | a batch or a task is told to stop |
 //! | `keys` | a task's keys, listed and settled |
+//! | `park` | what was running at crash after crash |
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
@@ -22,6 +23,7 @@ mod commit;
 mod error;
 mod ids;
 pub mod keys;
+mod park;
 mod persist;
 pub mod read;
 mod run;

@@ -96,7 +96,7 @@ impl Loop {
     ) -> Result<Self, Error> {
         let counters = match reader.store.get(layout::COUNTERS)? {
             Some(value) => records::decode(&value)?,
-            None => Counters { next_task: 1, next_batch: 1 },
+            None => Counters { next_task: 1, next_batch: 1, stopped_well: true },
         };
         let mut this = Self {
             core: Core::default(),
@@ -117,8 +117,8 @@ impl Loop {
             give_up: None,
             failing: None,
         };
-        let unfinished = this.open_batches()?;
-        let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
+        let batches = this.read_unfinished()?;
+        this.commit()?;
         this.step(Input::Resume(batches));
         // What finds no space waits in the loop, which can be told to stop.
         this.commit()?;
@@ -126,7 +126,7 @@ impl Loop {
     }
 
     /// Reads a batch up to where its log ends.
-    fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
+    pub(super) fn take_up(&mut self, at: Located) -> Result<Resumed, Error> {
         self.reader.verify(at.task)?;
         let head = self.reader.head(at)?;
         let spec = Arc::new(self.reader.spec(&head)?);
@@ -160,7 +160,7 @@ impl Loop {
         let outcome = self.turn_until_stopped(&mut commands).await;
         self.attempts.shutdown().await;
         self.backends.shutdown().await;
-        outcome
+        outcome.and_then(|()| self.note_good_stop())
     }
 
     async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {

@@ -105,7 +105,9 @@ impl Loop {
         let told = match reason {
             // The next start must know, whatever stopped the batch first.
             StopReason::TaskEnded => reason,
-            StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled => stopped.unwrap_or(reason),
+            StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled | StopReason::Parked => {
+                stopped.unwrap_or(reason)
+            }
         };
         if live.head.stop != Some(told) {
             live.head.stop = Some(told);

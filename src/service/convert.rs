@@ -260,6 +260,7 @@ fn stop_reason(reason: Option<StopReason>) -> proto::StopReason {
         Some(StopReason::AwaitingReview) => proto::StopReason::AwaitingReview,
         Some(StopReason::Cancelled) => proto::StopReason::Cancelled,
         Some(StopReason::TaskEnded) => proto::StopReason::TaskEnded,
+        Some(StopReason::Parked) => proto::StopReason::Parked,
     }
 }
 

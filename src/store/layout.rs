@@ -7,7 +7,7 @@
 //! | `b` hash(tenant, batch id) | `Locator` of a batch |
 //! | `I` step id | `Locator` of a call's batch |
 //! | `L` hash(tenant), batch | `Locator` of a batch, newest last |
-//! | `A` batch | `Locator` of a batch that has not ended |
+//! | `A` batch | `OpenBatch`: a batch that has not ended |
 //! | `T` task `H` | `Task` |
 //! | `T` task `B` batch | `Batch` |
 //! | `T` task `E` batch, sequence | `Entry` |

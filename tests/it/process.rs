@@ -62,8 +62,12 @@ impl Program {
         self.folder.path().join("toolbatch.toml")
     }
 
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
     pub(crate) fn endpoint(&self) -> String {
-        format!("unix:{}", self.folder.path().join("socket").display())
+        format!("unix:{}", self.socket().display())
     }
 
     /// Starts a process and waits until it serves.

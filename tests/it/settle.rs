@@ -68,8 +68,8 @@ async fn a_key_that_landed_is_skipped_with_the_result_that_was_given() {
 #[tokio::test]
 async fn a_large_result_and_none_at_all_stand_on_the_step() {
     let rig = Rig::start().await;
-    // Its first record is in parts, as its error is long; what takes its place is shorter.
-    let message = "m".repeat(6_000);
+    // Its first record is in parts, as its error is long: each of these characters is written out. What takes its place is shorter.
+    let message = r"\u0001".repeat(1_000);
     let lost = || keyed("large", "status", &format!(r#"{{"code":13,"message":"{message}"}}"#));
     let step_id = lose(&rig, lost()).await;
     assert!(rig.get_step(&step_id).await.expect("a step").error.expect("an error").message.len() > 4_096);

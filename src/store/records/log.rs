@@ -232,6 +232,7 @@ pub(super) fn stop_reason_to_wire(reason: Option<StopReason>) -> wire::StopReaso
         Some(StopReason::AwaitingReview) => wire::StopReason::AwaitingReview,
         Some(StopReason::Cancelled) => wire::StopReason::Cancelled,
         Some(StopReason::TaskEnded) => wire::StopReason::TaskEnded,
+        Some(StopReason::Parked) => wire::StopReason::Parked,
     }
 }
 
@@ -242,5 +243,6 @@ pub(super) fn stop_reason_from_wire(reason: wire::StopReason) -> Option<StopReas
         wire::StopReason::AwaitingReview => Some(StopReason::AwaitingReview),
         wire::StopReason::Cancelled => Some(StopReason::Cancelled),
         wire::StopReason::TaskEnded => Some(StopReason::TaskEnded),
+        wire::StopReason::Parked => Some(StopReason::Parked),
     }
 }

@@ -12,7 +12,7 @@ use prost::Message;
 
 pub use self::{
     batch::{BatchEnd, BatchRecord, Outline},
-    wire::{Counters, Locator, Task},
+    wire::{Counters, Locator, OpenBatch, Task},
 };
 use super::Error;
 use crate::batch::{core::BatchNo, event::Entry, key::KeyRecord, step::StepRecord};

@@ -106,6 +106,7 @@ fn every_reason_policy_and_status_is_read_back() {
         (BatchStatus::Failed, Some(StopReason::CallFailed)),
         (BatchStatus::Partial, Some(StopReason::Cancelled)),
         (BatchStatus::Partial, Some(StopReason::TaskEnded)),
+        (BatchStatus::Failed, Some(StopReason::Parked)),
     ] {
         let event = Event::BatchFinished { status, counts: COUNTS, stop_reason };
         let entry = Entry { sequence: 1, time: Timestamp(0), event };
@@ -205,6 +206,17 @@ fn heads_are_read_back() {
         end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
     };
     assert_eq!(decode_batch(&encode_batch(&head)).expect("it is read"), head);
+}
+
+/// Before crashes were counted, the record of an unfinished batch was a locator, and counters knew of no good stop.
+#[test]
+fn an_unfinished_batch_of_the_first_form_has_seen_no_crash() {
+    let open: OpenBatch = decode(&encode(&Locator { task: 7, batch: 9 })).expect("it is read");
+    assert_eq!(open, OpenBatch { task: 7, batch: 9, crashes: 0, ended_calls: 0 });
+    let before = Bytes::from_static(&[1, 8, 7, 16, 9]);
+    let counters: Counters = decode(&before).expect("it is read");
+    assert_eq!(counters, Counters { next_task: 7, next_batch: 9, stopped_well: false });
+    assert_eq!(hex(&encode(&OpenBatch { crashes: 2, ended_calls: 3, ..open })), "010807100918022003");
 }
 
 /// A change here is a change of what is on people's disks: it needs a reader for the old form.
