@@ -29,14 +29,12 @@ use crate::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, SizeLayer},
+    service::{self, ForeignLayer},
     store::{self, Embedded, Store},
 };
 
 /// How long the start waits for backends to be listed once. Those that take longer are listed as they come.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
-/// How long after `shutdown_grace` the engine has to end: its last commit. Where a full store keeps it from that, it is not waited for.
-const OVERDUE: Duration = Duration::from_millis(500);
 /// What connections have to end after the last stream has. A client that holds one open is cut off then.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -148,10 +146,31 @@ impl Server {
         }
     }
 
+    /// Ends a server whose store has failed: health says `NOT_SERVING`, streams end with `UNAVAILABLE`, connections are closed.
+    pub async fn abandon(mut self) {
+        self.close_doors().await;
+        let _ = timeout(CLOSING, self.transport.join_next()).await;
+        self.transport.shutdown().await;
+        self.remove_socket();
+    }
+
     /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
     /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended. Takes at most `shutdown_grace` and 2 s,
     /// whatever clients hold open.
     pub async fn stop(mut self) -> Result<(), store::Error> {
+        self.close_doors().await;
+        self.engine.drain(self.shutdown_grace).await;
+        let ended = self.running.ended().await;
+        // Streams have their ends now; whoever holds a connection open beyond that is cut off.
+        let _ = timeout(CLOSING, self.transport.join_next()).await;
+        self.transport.shutdown().await;
+        self.remove_socket();
+        self.running.join();
+        ended
+    }
+
+    /// Nobody is told any more that this server serves, and no connection is taken.
+    async fn close_doors(&mut self) {
         for name in service_names() {
             self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
         }
@@ -159,29 +178,17 @@ impl Server {
             // A transport that is gone is closed.
             let _ = close.send(());
         }
-        let drained = async {
-            self.engine.drain(self.shutdown_grace).await;
-            self.running.ended().await
-        };
-        let ended = if let Ok(ended) = timeout(self.shutdown_grace + OVERDUE, drained).await {
-            ended
-        } else {
-            self.running.abandon();
-            self.running.ended().await
-        };
-        // Streams have their ends now; whoever holds a connection open beyond that is cut off.
-        let _ = timeout(CLOSING, self.transport.join_next()).await;
-        self.transport.shutdown().await;
-        self.running.join();
+    }
+
+    fn remove_socket(&self) {
         if let Some(socket) = &self.socket {
             // A stale socket is replaced at the next start.
             let _ = std::fs::remove_file(socket);
         }
-        ended
     }
 }
 
-type Layered = Router<Stack<SizeLayer, Identity>>;
+type Layered = Router<Stack<ForeignLayer, Identity>>;
 
 /// All services behind one listener.
 async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
@@ -195,7 +202,7 @@ async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let router = Transport::builder()
-        .layer(SizeLayer)
+        .layer(ForeignLayer)
         .add_service(health_service)
         .add_service(service::batch_service(engine.clone(), clock))
         .add_service(service::task_service(engine.clone()))

@@ -36,7 +36,10 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     if told.is_none() {
         tokio::select! {
-            error = server.failed() => return Err(store_failed(&error)),
+            error = server.failed() => {
+                server.abandon().await;
+                return Err(store_failed(&error));
+            }
             name = signals.next() => told = Some(name),
         }
     }

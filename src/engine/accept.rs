@@ -7,7 +7,6 @@ use tokio::sync::oneshot;
 use super::{
     error::Error,
     keys::key_record,
-    persist::Written,
     read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
@@ -80,6 +79,11 @@ pub(super) fn claimed(
     }
 }
 
+/// The answer to new work while what was done before waits for space.
+pub(super) fn no_space() -> Error {
+    Error::Store(store::Error::Full("no new work is taken until there is space: free some".into()))
+}
+
 impl Loop {
     pub(super) fn start(&mut self, request: StartRequest) {
         let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
@@ -109,6 +113,9 @@ impl Loop {
             let outline = Arc::new(self.outline_of(at)?);
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
             return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+        }
+        if self.unstored.is_some() {
+            return Err(no_space());
         }
         let task = self.enter_task(tenant, &spec.task_id)?;
         let keys = self.stored_keys(task, &spec)?;
@@ -209,15 +216,17 @@ impl Loop {
     pub(super) fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
-        let value = match self.group.written(&at) {
-            Some(Written::Value(value)) => Some(value.clone()),
-            Some(Written::Deleted) => None,
+        let value = match self.written(&at) {
+            Some(value) => value.cloned(),
             None => self.reader.store.get(&at)?,
         };
         value.map(|value| key_record(&value, key)).transpose()
     }
 
     pub(super) fn plan(&self, tenant: &Arc<str>, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
+        if self.draining() {
+            return Err(Error::Stopping);
+        }
         let task = self.find_task(tenant, &spec.task_id)?;
         if task.as_ref().is_some_and(|(_, record)| record.end_time != 0) {
             return Err(Error::TaskEnded { task_id: spec.task_id.clone() });

@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::sync::broadcast;
 
-use super::{read::Reader, tail::Progress};
+use super::{read::Reader, tail::Reporter};
 use crate::{
     batch::{
         core::{self, BatchNo, Input},
@@ -62,21 +61,12 @@ pub(super) async fn run(
     attempt: dispatch::Attempt,
     backends: Backends,
     reader: Arc<Reader>,
-    progress: broadcast::Sender<Progress>,
+    reporter: Reporter,
 ) -> AttemptEnd {
     let core::Attempt { batch, index, attempt: number, step_id, .. } = wish;
     let input = match lane {
         Lane::Call => {
-            let tell = |news: dispatch::Progress| {
-                // Nobody may be following.
-                let _ = progress.send(Progress {
-                    index,
-                    step_id,
-                    progress: news.progress,
-                    total: news.total,
-                    message: news.message,
-                });
-            };
+            let tell = |news: dispatch::Progress| reporter.tell(index, step_id, news);
             let reply = backends.call(attempt, &tell).await;
             stored(&reader, reply).await.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
         }
@@ -117,7 +107,7 @@ async fn payload(reader: &Arc<Reader>, text: Bytes) -> Result<Payload, store::Er
         match written {
             Ok(Ok(blob)) => return Ok(Payload { bytes, body: Body::Blob(blob) }),
             // The tool has run: its result is kept in memory until there is space.
-            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::run::FULL_RETRY).await,
+            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::commit::FULL_RETRY).await,
             Ok(Err(error)) => return Err(error),
             Err(error) => return Err(store::Error::Failed(format!("a result's write ended in a panic: {error}"))),
         }

@@ -268,7 +268,7 @@ impl Loop {
         };
         let record = record.ok_or_else(|| absent("key", key))?;
         must_be_unknown(key, standing(&record.state))?;
-        if self.group.written(&layout::step(task, record.step_id, 0)).is_some() {
+        if self.written(&layout::step(task, record.step_id, 0)).is_some() {
             // Its call has ended a moment ago and nobody was told yet: to everyone else it is running.
             must_be_unknown(key, Standing::Running)?;
         }

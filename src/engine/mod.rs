@@ -12,12 +12,14 @@
 //! | `keys` | a task's keys, listed and settled |
 //! | `park` | what was running at crash after crash |
 //! | `persist` | facts become records |
+//! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
 //! | `read`, `steps` | what is stored |
 
 mod accept;
 mod attempt;
+mod commit;
 mod error;
 mod ids;
 pub mod keys;
@@ -40,7 +42,6 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
 
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
@@ -60,7 +61,7 @@ use crate::{
     },
     clock::Clock,
     dispatch::{Backends, ListedTool},
-    store::{self, Store, records::Outline},
+    store::{self, RoomFor, Store, records::Outline},
 };
 
 /// Commands that wait for the loop. A full queue makes handlers wait, and with them their clients.
@@ -79,6 +80,7 @@ enum Command {
     SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
+    StoreFailed { error: store::Error },
 }
 
 /// A handle to the engine. Cheap to clone.
@@ -92,7 +94,6 @@ pub struct Engine {
 /// The engine's thread.
 pub struct Running {
     thread: std::thread::JoinHandle<()>,
-    abandon: CancellationToken,
     ended: oneshot::Receiver<Result<(), store::Error>>,
 }
 
@@ -112,8 +113,6 @@ where
     let engine = Engine { commands, reader: Arc::clone(&reader), full: Arc::clone(&full) };
     let (ready, started) = oneshot::channel();
     let (end, ended) = oneshot::channel();
-    let abandon = CancellationToken::new();
-    let abandoned = abandon.clone();
     let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
@@ -125,7 +124,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, abandoned, clock, call_timeout, backends).await?)
+                Ok(run::Loop::open(reader, full, clock, call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -140,7 +139,7 @@ where
     });
     let thread = thread.map_err(StartError::Thread)?;
     match started.await {
-        Ok(Ok(())) => Ok((engine, Running { thread, abandon, ended })),
+        Ok(Ok(())) => Ok((engine, Running { thread, ended })),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(StartError::Panicked),
     }
@@ -174,11 +173,6 @@ impl Running {
         })
     }
 
-    /// Ends the wait for a full store to have space: what is not stored then is lost, as in a crash. [`Running::ended`] says so.
-    pub fn abandon(&self) {
-        self.abandon.cancel();
-    }
-
     /// Waits for the thread, which [`Running::ended`] said is over.
     pub fn join(self) {
         // A panic was reported when it happened.
@@ -193,14 +187,16 @@ impl Engine {
         if let Some(accepted) = self.attach(tenant, spec.batch_id.as_deref(), spec.content_digest).await? {
             return Ok(accepted);
         }
-        if self.full.load(Ordering::Relaxed) {
-            return Err(Error::Store(store::Error::Full(
-                "no new work is taken until there is space: free some".into(),
-            )));
-        }
+        self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         // Whoever touches a task first verifies it, here rather than on the loop.
-        self.read(move |reader| reader.task(&owner, &task_id)).await?;
+        let looked_at = self.read(move |reader| {
+            reader.store.check_room(RoomFor::NewWork)?;
+            reader.task(&owner, &task_id)
+        });
+        if let Err(error) = looked_at.await {
+            return Err(self.noticed(error).await);
+        }
         let (content, outline_bytes) = Outline::write(&spec);
         let content = self.payload(content, INLINE_CONTENT_MAX).await?;
         let (reply, answer) = oneshot::channel();
@@ -212,6 +208,13 @@ impl Engine {
             None => self.watch_at(at, 0).await?,
         };
         Ok((batch_id, watch))
+    }
+
+    fn has_room(&self) -> Result<(), Error> {
+        if self.full.load(Ordering::Relaxed) {
+            return Err(accept::no_space());
+        }
+        Ok(())
     }
 
     /// Attaches to the batch that has this id, where there is one with this content.
@@ -234,6 +237,7 @@ impl Engine {
 
     /// What would become of a batch's calls at this moment. Nothing is recorded.
     pub async fn plan(&self, tenant: &str, spec: Spec) -> Result<Vec<PlannedCall>, Error> {
+        self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         self.read(move |reader| reader.task(&owner, &task_id)).await?;
         let (reply, answer) = oneshot::channel();
@@ -297,6 +301,15 @@ impl Engine {
     pub async fn drain(&self, grace: Duration) {
         // A loop that is gone has nothing to drain.
         let _ = self.commands.send(Command::Drain { grace }).await;
+    }
+
+    /// Tells the loop of a store that has failed in part; passes the error on.
+    async fn noticed(&self, error: Error) -> Error {
+        if let Error::Store(error @ store::Error::Failed(_)) = &error {
+            // A loop that is gone knows.
+            let _ = self.commands.send(Command::StoreFailed { error: error.clone() }).await;
+        }
+        error
     }
 
     async fn payload(&self, content: Bytes, inline_max: usize) -> Result<Payload, Error> {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::{
-    read::{Located, LogLine},
+    read::{Located, LogLine, shows_result},
     run::Loop,
 };
 use crate::{
@@ -37,23 +37,10 @@ pub(super) struct Group {
     pub(super) replies: Vec<Box<dyn FnOnce()>>,
 }
 
-/// A record as an open group has it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Written<'a> {
-    Value(&'a Bytes),
-    Deleted,
-}
-
 impl Group {
     pub(super) fn put(&mut self, key: Bytes, value: Bytes) {
         self.bytes += key.len() + value.len();
         self.ops.push((key, Some(value)));
-    }
-
-    /// What this group makes of a record, where it does.
-    pub(super) fn written(&self, key: &Bytes) -> Option<Written<'_>> {
-        let (_, value) = self.ops.iter().rev().find(|(name, _)| name == key)?;
-        Some(value.as_ref().map_or(Written::Deleted, Written::Value))
     }
 
     fn delete(&mut self, key: Bytes) {
@@ -94,8 +81,9 @@ impl Loop {
                     self.put_end(at, &entry);
                     None
                 }
-                Event::CallFinished(finished) => inline.get(&finished.step_id).cloned(),
-                Event::BatchStarted
+                Event::CallFinished(finished) if shows_result(finished) => inline.get(&finished.step_id).cloned(),
+                Event::CallFinished(_)
+                | Event::BatchStarted
                 | Event::CallStarted { .. }
                 | Event::CallRetrying { .. }
                 | Event::BatchResumed { .. } => None,

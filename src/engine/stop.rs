@@ -7,7 +7,6 @@ use tokio::sync::oneshot;
 use super::{
     Command, Engine,
     error::Error,
-    persist::Written,
     read::{BatchView, Located},
     run::Loop,
 };
@@ -123,10 +122,9 @@ impl Loop {
             return Ok(self.tasks.get(&task).map(|live| (task, live.record.clone())));
         }
         let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
-        match self.group.written(&layout::task(task)) {
-            Some(Written::Value(value)) => Ok(Some((task, records::decode(value)?))),
-            Some(Written::Deleted) => Ok(None),
-            None => Ok(Some((task, record))),
+        match self.written(&layout::task(task)) {
+            Some(Some(value)) => Ok(Some((task, records::decode(value)?))),
+            Some(None) | None => Ok(Some((task, record))),
         }
     }
 }

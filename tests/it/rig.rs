@@ -1,18 +1,20 @@
 //! A whole server on a store in a temporary folder, with a scripted backend, and clients over real connections.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
         Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
-        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListKeysRequest,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListBatchesRequest,
+        ListBatchesResponse, ListKeysRequest, ListStepsRequest, ListStepsResponse, ReadStepResultRequest,
         SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
         batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
     server::Server,
+    store::Store,
 };
 
 use crate::backend::ScriptedBackend;
@@ -29,7 +31,8 @@ pub(crate) struct Client {
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
     client: Client,
-    pub(crate) data: tempfile::TempDir,
+    /// The store's folder; it goes with the rig.
+    _data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
 }
@@ -59,12 +62,37 @@ impl Rig {
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
-        Self { backend, client, data, config, server: Some(server) }
+        Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// A server on a store of the test's own.
+    pub(crate) async fn start_on(store: Arc<dyn Store>) -> Self {
+        let backend = ScriptedBackend::start().await;
+        let data = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
+            shutdown_grace: Duration::from_millis(500),
+            backends: vec![backend.config("stub")],
+            ..Config::default()
+        };
+        let server = Server::start_on(store, config.clone()).await.expect("the server starts");
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// The server itself, which the rig then no longer has.
+    pub(crate) fn take_server(&mut self) -> Server {
+        self.server.take().expect("it runs")
     }
 
     /// Stops the server well and starts it again on the same folder.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
+        self.start_again().await;
+    }
+
+    /// Starts a server that was stopped on the same folder.
+    pub(crate) async fn start_again(&mut self) {
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
         self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);
@@ -140,6 +168,33 @@ impl Client {
         Ok(self.tasks().get_step(request).await?.into_inner().step.expect("a step"))
     }
 
+    /// A step's full result from an offset, and how many pieces it came in.
+    pub(crate) async fn read_result(&self, step_id: &str, offset: u64) -> Result<(Vec<u8>, usize), Status> {
+        let request = ReadStepResultRequest { step_id: step_id.into(), offset };
+        let mut stream = self.tasks().read_step_result(request).await?.into_inner();
+        let (mut bytes, mut pieces) = (Vec::new(), 0);
+        while let Some(piece) = stream.message().await? {
+            bytes.extend(piece.chunk);
+            pieces += 1;
+        }
+        Ok((bytes, pieces))
+    }
+
+    /// A page of batches, newest first; an empty task means all.
+    pub(crate) async fn list_batches(
+        &self,
+        task_id: &str,
+        page_size: i32,
+        page_token: &str,
+    ) -> Result<ListBatchesResponse, Status> {
+        let request = ListBatchesRequest { task_id: task_id.into(), page_size, page_token: page_token.into() };
+        Ok(self.batches().list_batches(request).await?.into_inner())
+    }
+
+    pub(crate) async fn list_steps(&self, request: ListStepsRequest) -> Result<ListStepsResponse, Status> {
+        Ok(self.tasks().list_steps(request).await?.into_inner())
+    }
+
     pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
         let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
         Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
@@ -177,6 +232,13 @@ impl Client {
 pub(crate) async fn connect(endpoint: &str) -> Channel {
     let endpoint = tonic::transport::Endpoint::from_shared(endpoint.to_owned()).expect("an endpoint");
     endpoint.tcp_nodelay(true).connect().await.expect("the server is there")
+}
+
+/// A connection that takes 16 KiB before it is read: its server soon waits for it.
+pub(crate) async fn connect_narrow(endpoint: &str) -> Channel {
+    let endpoint = tonic::transport::Endpoint::from_shared(endpoint.to_owned()).expect("an endpoint");
+    let endpoint = endpoint.initial_stream_window_size(16 * 1024).initial_connection_window_size(64 * 1024);
+    endpoint.connect().await.expect("the server is there")
 }
 
 /// Events from either RPC.
@@ -226,7 +288,7 @@ impl Ran {
         &self.events[0].batch_id
     }
 
-    /// The kinds of events with their call, in order: "started", "call_started 0", …
+    /// The kinds of events with their call, in order: `"started"`, `"call_started 0"`, …
     pub(crate) fn story(&self) -> Vec<String> {
         self.events.iter().filter_map(|event| event.event.as_ref()).map(tell).collect()
     }

@@ -1,22 +1,13 @@
 //! R9: what a signal does to the program, and what the next start makes of it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt as _;
-use toolbatch::{
-    config::{Config, Listen},
-    proto::{ExecuteBatchRequest, ToolCall, batch_event::Event},
-    server::Server,
-    store::{self, Memory},
-};
+use toolbatch::proto::{ExecuteBatchRequest, ToolCall, batch_event::Event};
 
 use crate::{
-    backend::ScriptedBackend,
     process::{Program, Signal},
     rig::{Client, Events, Ran, batch, call, tell},
 };
@@ -114,14 +105,13 @@ async fn the_end_does_not_wait_for_clients_nor_for_calls_beyond_the_grace() {
     let health = watch_health(&client).await;
     let socket = tokio::net::UnixStream::connect(program.socket()).await.expect("it listens");
 
-    let told = Instant::now();
     program.signal(Signal::Terminate);
     let (story, last) = rest_of_a_stopping_stream(events).await;
     assert!(story.is_empty(), "{story:?}");
     assert_eq!(last, 0);
-    assert_eq!(program.ended().await.code(), Some(0));
     // It takes 2.5 s at the most; the rest is for machines that are short of processors.
-    assert!(told.elapsed() < Duration::from_secs(15), "{:?}", told.elapsed());
+    let ended = tokio::time::timeout(Duration::from_secs(15), program.ended()).await;
+    assert_eq!(ended.expect("it does not wait for anyone").code(), Some(0));
     drop((stalled, health, socket));
 
     program
@@ -154,36 +144,4 @@ async fn a_second_signal_stops_at_once_and_the_next_start_goes_on() {
         assert_eq!(ran.statuses(), ["completed", "completed"]);
         assert_eq!(program.backend.journal().ids(), ["a", "a", "b"]);
     }
-}
-
-#[tokio::test]
-async fn the_end_does_not_wait_for_a_full_store_to_have_space() {
-    let backend = ScriptedBackend::start().await;
-    let store = Memory::new();
-    let config = Config {
-        listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
-        shutdown_grace: Duration::from_millis(100),
-        backends: vec![backend.config("stub")],
-        ..Config::default()
-    };
-    let server = Server::start_on(Arc::new(store.clone()), config.clone()).await.expect("it starts");
-    let client = Client::connect(server.endpoint()).await;
-    let gate = backend.hold("a");
-    let events = client.open(named("b", vec![effect("a"), effect("b")])).await.expect("taken in");
-    backend.journal().wait_for(|entries| entries.len() == 1).await;
-    store.fail_commits_with(store::Error::Full("the test filled it".into()));
-    gate.release();
-    backend.journal().wait_for(|entries| entries[0].answered).await;
-    let ended = server.stop().await;
-    assert!(matches!(ended, Err(store::Error::Full(_))), "{ended:?}");
-    let (told, _) = rest_of_a_stopping_stream(events).await;
-    assert_eq!(told, ["started", "call_started 0 #1"], "what is not stored is not told");
-
-    store.heal();
-    let server = Server::start_on(Arc::new(store), config).await.expect("it starts");
-    let client = Client::connect(server.endpoint()).await;
-    let ran = Ran { events: client.watch("b", 2).await.expect("it is there").rest().await.expect("it ends") };
-    assert_eq!(ran.story()[0], "resumed [0]");
-    assert_eq!(ran.statuses(), ["completed", "completed"]);
-    server.stop().await.expect("it stops well");
 }
