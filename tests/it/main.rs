@@ -3,6 +3,7 @@
 mod backend;
 mod backends;
 mod batches;
+mod commands;
 mod dispatch;
 mod edge;
 mod keys;

@@ -1,13 +1,22 @@
 //! R9: what a signal does to the program, and what the next start makes of it.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt as _;
-use toolbatch::proto::{ExecuteBatchRequest, ToolCall, batch_event::Event};
+use toolbatch::{
+    config::{Config, Listen},
+    proto::{ExecuteBatchRequest, ToolCall, batch_event::Event},
+    server::Server,
+    store::{self, Memory},
+};
 
 use crate::{
+    backend::ScriptedBackend,
     process::{Program, Signal},
     rig::{Client, Events, Ran, batch, call, tell},
 };
@@ -61,11 +70,17 @@ async fn c13_a_graceful_restart_repeats_nothing() {
     let mut health = watch_health(&client).await;
     // A connection that does nothing is told to go, while a call is still running.
     let socket = tokio::net::UnixStream::connect(program.socket()).await.expect("it listens");
-    let (_requests, idle) = h2::client::handshake(socket).await.expect("it speaks HTTP/2");
+    let (_requests, mut connection) = h2::client::handshake(socket).await.expect("it speaks HTTP/2");
+    let mut pings = connection.ping_pong().expect("nobody else pings");
+    let mut idle = tokio::task::JoinSet::new();
+    idle.spawn(connection);
+    pings.ping(h2::Ping::opaque()).await.expect("it answers");
 
     program.signal(Signal::Terminate);
     assert_eq!(health.message().await.expect("it goes on").expect("a status").status(), ServingStatus::NotServing);
-    idle.await.expect("a GOAWAY without an error");
+    let ended = idle.join_next().await.expect("it was spawned").expect("it does not panic");
+    // The server may have closed the socket before this side could say goodbye.
+    assert!(ended.as_ref().err().is_none_or(h2::Error::is_io), "a GOAWAY without an error: {ended:?}");
     gate.release();
 
     for events in [events, follower] {
@@ -90,7 +105,10 @@ async fn the_end_does_not_wait_for_clients_nor_for_calls_beyond_the_grace() {
     // 64 results of 3 KiB are more than HTTP/2 lets through to a client that does not read.
     let blobs = (0..64).map(|_| call("blob", r#"{"bytes":3072}"#)).collect();
     client.open(named("large", blobs)).await.expect("taken in").rest().await.expect("it ends");
-    let stalled = client.watch("large", 0).await.expect("it is there");
+    let narrow = tonic::transport::Endpoint::from_shared(program.endpoint()).expect("an endpoint");
+    let narrow = narrow.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
+    let narrow = Client { channel: narrow.connect().await.expect("it is there") };
+    let stalled = narrow.watch("large", 0).await.expect("it is there");
     let mut events = client.open(named("b", vec![call("silent", r#"{"id":"s"}"#)])).await.expect("taken in");
     events.until(|event| matches!(event, Event::CallStarted(_))).await;
     let health = watch_health(&client).await;
@@ -136,4 +154,36 @@ async fn a_second_signal_stops_at_once_and_the_next_start_goes_on() {
         assert_eq!(ran.statuses(), ["completed", "completed"]);
         assert_eq!(program.backend.journal().ids(), ["a", "a", "b"]);
     }
+}
+
+#[tokio::test]
+async fn the_end_does_not_wait_for_a_full_store_to_have_space() {
+    let backend = ScriptedBackend::start().await;
+    let store = Memory::new();
+    let config = Config {
+        listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
+        shutdown_grace: Duration::from_millis(100),
+        backends: vec![backend.config("stub")],
+        ..Config::default()
+    };
+    let server = Server::start_on(Arc::new(store.clone()), config.clone()).await.expect("it starts");
+    let client = Client::connect(server.endpoint()).await;
+    let gate = backend.hold("a");
+    let events = client.open(named("b", vec![effect("a"), effect("b")])).await.expect("taken in");
+    backend.journal().wait_for(|entries| entries.len() == 1).await;
+    store.fail_commits_with(store::Error::Full("the test filled it".into()));
+    gate.release();
+    backend.journal().wait_for(|entries| entries[0].answered).await;
+    let ended = server.stop().await;
+    assert!(matches!(ended, Err(store::Error::Full(_))), "{ended:?}");
+    let (told, _) = rest_of_a_stopping_stream(events).await;
+    assert_eq!(told, ["started", "call_started 0 #1"], "what is not stored is not told");
+
+    store.heal();
+    let server = Server::start_on(Arc::new(store), config).await.expect("it starts");
+    let client = Client::connect(server.endpoint()).await;
+    let ran = Ran { events: client.watch("b", 2).await.expect("it is there").rest().await.expect("it ends") };
+    assert_eq!(ran.story()[0], "resumed [0]");
+    assert_eq!(ran.statuses(), ["completed", "completed"]);
+    server.stop().await.expect("it stops well");
 }
