@@ -10,7 +10,8 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, async_trait, transport::Server};
 use toolbatch::proto::{
     CallToolRequest, CallToolResponse, CallToolWithProgressRequest, CallToolWithProgressResponse, ListToolsRequest,
-    ListToolsResponse, LookupCallRequest, LookupCallResponse, Tool, ToolFailure, call_tool_response::Outcome,
+    ListToolsResponse, LookupCallRequest, LookupCallResponse, Tool, ToolFailure,
+    call_tool_response::Outcome,
     tool_service_server::{ToolService, ToolServiceServer},
 };
 
@@ -18,14 +19,14 @@ struct Greeter;
 
 #[async_trait]
 impl ToolService for Greeter {
-    type CallToolWithProgressStream =
-        Pin<Box<dyn Stream<Item = Result<CallToolWithProgressResponse, Status>> + Send>>;
+    type CallToolWithProgressStream = Pin<Box<dyn Stream<Item = Result<CallToolWithProgressResponse, Status>> + Send>>;
 
     async fn list_tools(&self, _: Request<ListToolsRequest>) -> Result<Response<ListToolsResponse>, Status> {
         let greet = Tool {
             name: "greet".into(),
             description: "Greets someone by name".into(),
-            input_schema_json: r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#.into(),
+            input_schema_json: r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#
+                .into(),
             ..Tool::default()
         };
         Ok(Response::new(ListToolsResponse { tools: vec![greet], next_page_token: String::new() }))
@@ -36,7 +37,9 @@ impl ToolService for Greeter {
         // `context.idempotency_key` is the same for every attempt of one logical call: a tool that changes something remembers
         // it, and answers a repeat with what it answered first.
         let outcome = match serde_json::from_str::<serde_json::Value>(&call.args_json) {
-            Ok(args) => Outcome::ResultJson(serde_json::json!({ "greeting": format!("Hello, {}", args["name"]) }).to_string()),
+            Ok(args) => {
+                Outcome::ResultJson(serde_json::json!({ "greeting": format!("Hello, {}", args["name"]) }).to_string())
+            }
             // A failure is an answer, not a gRPC status: it says for certain that nothing happened.
             Err(error) => Outcome::Failure(ToolFailure { message: error.to_string(), ..ToolFailure::default() }),
         };

@@ -46,7 +46,6 @@ fn runs<'a>(journal: &'a [Entry], id: &str) -> Vec<&'a Entry> {
     journal.iter().filter(|entry| entry.id == id).collect()
 }
 
-
 /// Runs a, b, c, d, one after the other, and kills the server while c runs.
 async fn killed_in_the_middle(policy: InDoubtPolicy, lookup: Lookup) -> (Setting, Evidence) {
     let mut setting = Setting::started().await;

@@ -182,7 +182,7 @@ fn difference(seen: &BatchEvent, kept: Option<&BatchEvent>) -> String {
     format!("sequence {sequence}: a client saw .. {}, and the log has .. {}", from(&seen_text), from(inner))
 }
 
-/// I14: one end, and the log, the summary, GetBatch and the journal agree.
+/// I14: one end, and the log, the summary, `GetBatch` and the journal agree.
 fn summary(story: &Story, fold: &Fold, journal: &[&Entry], faults: &mut Vec<String>) {
     let Some(summary) = &fold.summary else { return };
     if story.state.summary.as_ref() != Some(summary) || story.state.last_sequence != story.log.len() as u64 {
@@ -190,14 +190,7 @@ fn summary(story: &Story, fold: &Fold, journal: &[&Entry], faults: &mut Vec<Stri
     }
     let total = u32::try_from(calls(&story.request).len()).expect("it is at most 200");
     let counts = fold.counts(total);
-    let told = [
-        summary.total,
-        summary.succeeded,
-        summary.failed,
-        summary.skipped,
-        summary.awaiting,
-        summary.not_run,
-    ];
+    let told = [summary.total, summary.succeeded, summary.failed, summary.skipped, summary.awaiting, summary.not_run];
     if told != counts {
         faults.push(format!("I14: the summary counts {told:?}, the log {counts:?}"));
     }
@@ -243,9 +236,10 @@ fn executions(story: &Story, fold: &Fold, journal: &[&Entry], evidence: &Evidenc
             faults.push(format!("I3: the log has no CallStarted for {entry:?}"));
             continue;
         };
-        let asked = evidence.asked.iter().any(|asked| {
-            asked.idempotency_key == entry.idempotency_key && asked.stamp < entry.start && !asked.landed
-        });
+        let asked = evidence
+            .asked
+            .iter()
+            .any(|asked| asked.idempotency_key == entry.idempotency_key && asked.stamp < entry.start && !asked.landed);
         let fault = match (cause, story.policy()) {
             (Cause::First, _) if entry.in_doubt && story.key(entry.index).is_none() => "it is the first, in doubt",
             (Cause::Interruption, InDoubtPolicy::Rerun) if !entry.in_doubt => "a rerun that is not in doubt",
@@ -325,7 +319,7 @@ fn finished_stays_finished(story: &Story, journal: &[&Entry], faults: &mut Vec<S
 
 /// I1, I5: a key runs until it is completed, and never again.
 fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
-    let mut completed: HashMap<(&str, &str), Vec<(&Story, u32, u32)>> = HashMap::new();
+    let mut completed: HashMap<_, Vec<(&Story, u32, u32)>> = HashMap::new();
     let mut unknown: Vec<(&str, &str)> = Vec::new();
     for (story, fold) in evidence.stories.iter().zip(folds) {
         for (index, call) in &fold.calls {
@@ -344,7 +338,7 @@ fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
             continue;
         };
         let of_key = |entry: &&Entry| (entry.task_id.as_str(), entry.key.as_str()) == *key;
-        let last = evidence.journal.iter().filter(of_key).next_back();
+        let last = evidence.journal.iter().rfind(of_key);
         let explains = |last: &Entry| match attempts {
             // A lookup told what an earlier batch's attempt had done.
             0 => last.has_landed(),
@@ -356,7 +350,9 @@ fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
         }
         let seen = story.streams.iter().flat_map(|stream| &stream.events);
         let told = seen.filter(|seen| finishes(&seen.event) == Some(index)).map(|seen| seen.stamp).min();
-        if let Some(again) = evidence.journal.iter().filter(of_key).find(|entry| told.is_some_and(|told| entry.start > told)) {
+        if let Some(again) =
+            evidence.journal.iter().filter(of_key).find(|entry| told.is_some_and(|told| entry.start > told))
+        {
             found.push(format!("I1: key {key:?} was seen completed, and ran again: {again:?}"));
         }
     }

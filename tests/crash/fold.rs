@@ -77,7 +77,8 @@ impl Fold {
                     self.faults.push(format!("I4: sequence {sequence} has attempt {}", started.attempt));
                 }
                 if *stopped && cause != Cause::Interruption {
-                    self.faults.push(format!("I12: sequence {sequence} starts a call after a failure stopped the batch"));
+                    self.faults
+                        .push(format!("I12: sequence {sequence} starts a call after a failure stopped the batch"));
                 }
                 call.attempts.push((started.attempt, cause));
                 call.in_flight = true;

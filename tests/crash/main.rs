@@ -6,6 +6,7 @@
 mod backend;
 mod cases;
 mod check;
+mod checker;
 mod client;
 mod dice;
 mod fold;

@@ -32,16 +32,25 @@ fn references() -> [Reference; 4] {
         let args = |n: usize| format!(r#"{{"id":"{n}","lane":{}{more}}}"#, n % 2);
         (0..number).map(|n| ToolCall { key: format!("k{n}"), ..call(tool, &args(n)) }).collect()
     };
-    let lanes = BatchOptions {
-        mode: BatchMode::Parallel.into(),
-        serialize_on: "lane".into(),
-        ..BatchOptions::default()
-    };
+    let lanes =
+        BatchOptions { mode: BatchMode::Parallel.into(), serialize_on: "lane".into(), ..BatchOptions::default() };
     [
-        Reference { name: "creation", request: batch("creation", calls("echo", 1, ""), BatchOptions::default()), creates: true },
-        Reference { name: "sequential", request: batch("sequential", calls("echo", 8, ""), BatchOptions::default()), creates: false },
+        Reference {
+            name: "creation",
+            request: batch("creation", calls("echo", 1, ""), BatchOptions::default()),
+            creates: true,
+        },
+        Reference {
+            name: "sequential",
+            request: batch("sequential", calls("echo", 8, ""), BatchOptions::default()),
+            creates: false,
+        },
         Reference { name: "lanes", request: batch("lanes", calls("echo", 8, ""), lanes), creates: false },
-        Reference { name: "large", request: batch("large", calls("blob", 3, r#","bytes":2097152"#), BatchOptions::default()), creates: false },
+        Reference {
+            name: "large",
+            request: batch("large", calls("blob", 3, r#","bytes":2097152"#), BatchOptions::default()),
+            creates: false,
+        },
     ]
 }
 
