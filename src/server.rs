@@ -146,9 +146,30 @@ impl Server {
         }
     }
 
+    /// Ends a server whose store has failed: health says `NOT_SERVING`, streams end with `UNAVAILABLE`, connections are closed.
+    pub async fn abandon(mut self) {
+        self.close_doors().await;
+        let _ = timeout(CLOSING, self.transport.join_next()).await;
+        self.transport.shutdown().await;
+        self.remove_socket();
+    }
+
     /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
     /// `UNAVAILABLE`, connections are closed. The next start goes on where this one ended.
     pub async fn stop(mut self) -> Result<(), store::Error> {
+        self.close_doors().await;
+        self.engine.drain(self.shutdown_grace).await;
+        let ended = self.running.ended().await;
+        // Streams have their ends now; whoever holds a connection open beyond that is cut off.
+        let _ = timeout(CLOSING, self.transport.join_next()).await;
+        self.transport.shutdown().await;
+        self.remove_socket();
+        self.running.join();
+        ended
+    }
+
+    /// Nobody is told any more that this server serves, and no connection is taken.
+    async fn close_doors(&mut self) {
         for name in service_names() {
             self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
         }
@@ -156,17 +177,13 @@ impl Server {
             // A transport that is gone is closed.
             let _ = close.send(());
         }
-        self.engine.drain(self.shutdown_grace).await;
-        let ended = self.running.ended().await;
-        // Streams have their ends now; whoever holds a connection open beyond that is cut off.
-        let _ = timeout(CLOSING, self.transport.join_next()).await;
-        self.transport.shutdown().await;
-        self.running.join();
+    }
+
+    fn remove_socket(&self) {
         if let Some(socket) = &self.socket {
             // A stale socket is replaced at the next start.
             let _ = std::fs::remove_file(socket);
         }
-        ended
     }
 }
 

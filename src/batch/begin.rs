@@ -60,8 +60,14 @@ impl Core {
                 (KeyState::Unknown, InDoubtPolicy::Lookup) => Plan::Ask,
             },
         };
-        if let Some(key) = &call.key {
-            self.keys.claim(live.task, key, batch, index);
+        let task = live.task;
+        let next = record.filter(|record| record.is_for_other_body(differs(record)));
+        if let Some(key) = call.key.clone() {
+            self.keys.claim(task, &key, batch, index);
+            if let Some(record) = next {
+                let generation = record.generation + 1;
+                self.put_key(task, key, KeyRecord { generation, ..record }, out);
+            }
         }
         self.proceed(at, plan, cx, out);
     }

@@ -95,6 +95,15 @@ pub enum Input {
         /// Calls that are running are cut off; they fail with `outcome_unknown`.
         abort: bool,
     },
+    /// Somebody found out what became of a key that nothing runs under ([`Core::runs_under`]).
+    KeySettled {
+        /// The task.
+        task: TaskNo,
+        /// The key.
+        key: Arc<str>,
+        /// What is on record from now on.
+        record: KeyRecord,
+    },
     /// The server is about to stop: no further call or attempt starts, in any batch; running ones finish.
     Drain,
 }
@@ -204,6 +213,7 @@ impl Core {
             Input::Tick => self.tick(cx, out),
             Input::ToolsChanged => self.retry_resolving(cx, out),
             Input::Stop { batch, reason, abort } => self.stop(batch, reason, abort, cx, out),
+            Input::KeySettled { task, key, record } => self.put_key(task, key, record, out),
             Input::Drain => self.draining = true,
         }
         while let Some(batch) = self.dirty.pop_front() {
@@ -236,6 +246,12 @@ impl Core {
     #[must_use]
     pub fn batch(&self, batch: BatchNo) -> Option<(&Arc<Spec>, &State)> {
         self.batches.get(&batch).map(|live| (&live.spec, &live.state))
+    }
+
+    /// Why no further call of a live batch starts, if none does.
+    #[must_use]
+    pub fn stop_reason(&self, batch: BatchNo) -> Option<StopReason> {
+        self.batches.get(&batch)?.stop_reason()
     }
 
     /// How many batches are live.

@@ -3,7 +3,10 @@
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::event::{StepId, Timestamp};
+use super::{
+    event::{StepId, Timestamp},
+    outcome::Payload,
+};
 
 /// What is on record for a key of a task once a call under it has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +41,36 @@ pub enum KeyState {
     Failed,
     /// It may have taken effect.
     Unknown,
+}
+
+/// What somebody found out about a key whose outcome was unknown. `R` is where the result is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict<R> {
+    /// It took effect, with this result.
+    Landed(R),
+    /// It did not, and will not.
+    NotLanded,
+}
+
+impl KeyRecord {
+    /// The record once somebody settled it. The generation stays, also where the call did not land: it never took effect, so the
+    /// same call is the same logical call still, and a backend that did see it after all can tell by its idempotency key. A call
+    /// with another body begins the next generation ([`KeyRecord::is_for_other_body`]).
+    #[must_use]
+    pub fn settled(self, verdict: &Verdict<Payload>, by: String, time: Timestamp) -> Self {
+        let state = match verdict {
+            Verdict::Landed(result) => KeyState::Completed { result_bytes: result.bytes, await_id: None },
+            Verdict::NotLanded => KeyState::Failed,
+        };
+        Self { state, update_time: time, settled_by: Some(by), ..self }
+    }
+
+    /// Whether a call that `differs` in tool or args must not share the generation: the backend may know its idempotency key with
+    /// the former body. After a failure that was reported the generation has risen already.
+    #[must_use]
+    pub(super) fn is_for_other_body(&self, differs: bool) -> bool {
+        self.state == KeyState::Failed && self.settled_by.is_some() && differs
+    }
 }
 
 /// Names one logical call towards the backend: the same for every attempt of it, across restarts, and for nothing else (R5).

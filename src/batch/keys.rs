@@ -47,6 +47,11 @@ impl Keys {
         self.slots.get(&(task, Arc::clone(key)))?.record.as_ref()
     }
 
+    /// The call that runs under the key.
+    pub(super) fn holder(&self, task: TaskNo, key: &Arc<str>) -> Option<(BatchNo, u32)> {
+        self.slots.get(&(task, Arc::clone(key)))?.holder
+    }
+
     /// A batch that names the key goes live. `stored` is what the disk says; it counts only if no live batch knew the key.
     pub(super) fn enter(&mut self, task: TaskNo, key: &Arc<str>, stored: Option<KeyRecord>) {
         let slot =

@@ -12,6 +12,7 @@ pub mod key;
 mod keys;
 mod live;
 pub mod outcome;
+pub mod running;
 mod schedule;
 mod settle;
 #[cfg(test)]

@@ -70,7 +70,10 @@ impl Core {
         match policy {
             InDoubtPolicy::Rerun => self.proceed(at, Plan::Send { in_doubt: true }, cx, out),
             InDoubtPolicy::Lookup => self.ask_again(at, None, out),
-            InDoubtPolicy::Fail => self.finish(at, Close::failed(in_doubt_error()), cx, out),
+            InDoubtPolicy::Fail => {
+                let error = cut_off_error(live.stop);
+                self.finish(at, Close::failed(error), cx, out);
+            }
         }
     }
 
@@ -275,6 +278,18 @@ fn backoff_error(live: &Live, index: u32) -> Option<CallError> {
         Phase::Backoff { error, .. } => Some(error.clone()),
         Phase::Sent | Phase::InDoubt => None,
     }
+}
+
+/// A call that was in flight at an interruption and is not taken up again.
+fn cut_off_error(stop: Option<StopReason>) -> CallError {
+    let why = match stop {
+        Some(StopReason::TaskEnded) => "its task has ended, so it is not run again",
+        Some(StopReason::CallFailed | StopReason::AwaitingReview | StopReason::Cancelled) | None => {
+            return in_doubt_error();
+        }
+    };
+    let message = format!("the call was in flight when the server was interrupted, so it may have taken effect; {why}");
+    CallError { message, ..in_doubt_error() }
 }
 
 pub(super) fn in_doubt_error() -> CallError {

@@ -1,9 +1,9 @@
 //! An attempt has ended: is it repeated, asked about, or is this the call's end?
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use super::{
-    core::{CallRef, Context, Core, Output},
+    core::{CallRef, Context, Core, Output, TaskNo},
     event::{CallError, CallFinished, Ending, Event, Reason, ResultMark, Timestamp},
     key::{KeyRecord, KeyState},
     live::{Live, Plan, Turn},
@@ -222,7 +222,7 @@ impl Core {
     fn record_key(&mut self, at: CallRef, step: &StepRecord, ending: &Ending, cx: &mut Context<'_>, out: &mut Output) {
         let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
-        let Some(key) = live.call(index).key.clone() else { return };
+        let (task, Some(key)) = (live.task, live.call(index).key.clone()) else { return };
         let before = self.keys.record(live.task, &key).map_or(0, |record| record.generation);
         let (state, generation) = match ending {
             Ending::Completed { result } => {
@@ -245,8 +245,12 @@ impl Core {
             update_time: cx.now.wall,
             settled_by: None,
         };
-        self.keys.put(live.task, &key, record.clone());
-        out.keys.push((live.task, key, record));
+        self.put_key(task, key, record, out);
+    }
+
+    pub(super) fn put_key(&mut self, task: TaskNo, key: Arc<str>, record: KeyRecord, out: &mut Output) {
+        self.keys.put(task, &key, record.clone());
+        out.keys.push((task, key, record));
     }
 }
 

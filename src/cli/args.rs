@@ -2,12 +2,13 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     connect::DEFAULT_SERVER,
     help::{
-        CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, EXIT_CODES, JSON_HELP, RUN_HELP, SERVE_HELP, STEP_HELP, TOP_HELP,
+        CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, JSON_HELP, KEYS_HELP, RUN_HELP,
+        SERVE_HELP, SETTLE_HELP, STEP_HELP, TOP_HELP,
     },
 };
 use crate::telemetry::LogFormat;
@@ -106,6 +107,44 @@ pub(crate) enum Command {
         #[command(flatten)]
         client: ClientArgs,
     },
+    /// Stop a batch: no further call of it starts.
+    #[command(after_help = format!("{CANCEL_HELP}\n\n{EXIT_CODES}"))]
+    Cancel {
+        /// The batch's id.
+        batch: String,
+        /// Also cut off the calls that are running; they may have taken effect all the same.
+        #[arg(long)]
+        abort: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// End a task: none of its calls starts any more, and no work is taken in it.
+    #[command(after_help = format!("{END_HELP}\n\n{EXIT_CODES}"))]
+    End {
+        /// The task.
+        task: String,
+        /// Why, for people; kept with the task. At most 1 KiB.
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// List the keys of a task and what became of their calls.
+    #[command(after_help = format!("{KEYS_HELP}\n\n{EXIT_CODES}"))]
+    Keys {
+        /// The task.
+        task: String,
+        /// Only keys in this state; can be given more than once.
+        #[arg(long, value_name = "STATE", value_enum)]
+        state: Vec<KeyStateArg>,
+        #[command(flatten)]
+        list: ListArgs,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// Record what became of a key whose outcome is unknown.
+    #[command(after_help = format!("{SETTLE_HELP}\n\n{EXIT_CODES}"))]
+    Settle(Box<SettleArgs>),
     /// List the tools that can be called.
     #[command(after_help = EXIT_CODES)]
     Tools {
@@ -122,6 +161,37 @@ pub(crate) struct ClientArgs {
     /// Write JSON, one object per line.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The states of `toolbatch keys --state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyStateArg {
+    /// A call under it is running.
+    Running,
+    /// It runs never again.
+    Completed,
+    /// It failed, and a new call under it runs.
+    Failed,
+    /// It may have taken effect.
+    Unknown,
+}
+
+#[derive(Args, Debug)]
+#[group(id = "fate", required = true, multiple = false, args = ["landed", "not_landed"])]
+pub(crate) struct SettleArgs {
+    /// The task.
+    pub(crate) task: String,
+    /// The key.
+    pub(crate) key: String,
+    /// It took effect, with the JSON result in this file; `-` for standard input, nothing for null.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[allow(clippy::option_option, reason = "clap's form of a flag with a value that may be left out")]
+    pub(crate) landed: Option<Option<PathBuf>>,
+    /// It did not take effect and may run again.
+    #[arg(long)]
+    pub(crate) not_landed: bool,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
 }
 
 #[derive(Args, Debug)]
@@ -182,12 +252,30 @@ mod tests {
     }
 
     #[test]
+    fn the_result_of_a_key_that_landed_may_be_left_out() {
+        for (line, expected) in [
+            (&["toolbatch", "settle", "T", "k", "--landed"][..], Some(None)),
+            (&["toolbatch", "settle", "T", "k", "--landed", "-"], Some(Some("-".into()))),
+            (&["toolbatch", "settle", "--landed", "r.json", "T", "k"], Some(Some("r.json".into()))),
+            (&["toolbatch", "settle", "T", "k", "--not-landed"], None),
+        ] {
+            let Command::Settle(args) = CommandLine::try_parse_from(line).unwrap().command else {
+                panic!("{line:?}");
+            };
+            assert_eq!((&*args.task, &*args.key, args.landed), ("T", "k", expected), "{line:?}");
+        }
+    }
+
+    #[test]
     fn wrong_usage_is_refused() {
         for line in [
             &["toolbatch", "run"][..],
             &["toolbatch", "run", "f", "--parallel", "17"],
             &["toolbatch", "step", "s", "--result", "--json"],
             &["toolbatch", "batches", "--limit", "0"],
+            &["toolbatch", "settle", "T", "k"],
+            &["toolbatch", "settle", "T", "k", "--landed", "--not-landed"],
+            &["toolbatch", "keys", "T", "--state", "lost"],
         ] {
             assert_eq!(CommandLine::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");
         }

@@ -18,12 +18,16 @@ pub(crate) async fn batch(batch_id: &str, client: &ClientArgs) -> Result<Exit, F
     let link = Link::open(&client.server).await?;
     let request = GetBatchRequest { batch_id: batch_id.to_owned() };
     let batch = answer(link.batches().get_batch(request)).await?.batch.unwrap_or_default();
-    let form = Form::choose(client.json);
+    show(&batch, Form::choose(client.json))
+}
+
+/// Shows a batch that a server answered with.
+pub(crate) fn show(batch: &Batch, form: Form) -> Result<Exit, Failure> {
     if let Form::Json { terminal } = form {
-        print_json(&json::batch(&batch, true), terminal)?;
+        print_json(&json::batch(batch, true), terminal)?;
         return Ok(Exit::Done);
     }
-    for line in record(&batch, form) {
+    for line in record(batch, form) {
         print(&line)?;
     }
     Ok(Exit::Done)

@@ -112,6 +112,31 @@ Examples:
   toolbatch step 0199c1de-5c8c-7f1e-a2e4-2a6b6d3f8a10
   toolbatch step 0199c1de-5c8c-7f1e-a2e4-2a6b6d3f8a10 --result > result.json";
 
+pub(super) const CANCEL_HELP: &str = "\
+Calls that are running finish and are recorded; those that wait for a retry are not repeated. A batch that has ended stays as \
+it is. The batch is shown as it is then.";
+
+pub(super) const END_HELP: &str = "\
+Running calls finish and are recorded, and what is on record stays readable. After a crash nothing of an ended task is taken \
+up again. Ending it once more changes nothing.";
+
+pub(super) const KEYS_HELP: &str = "\
+`unknown` means that a call was sent and nobody heard what became of it: find out in the system that the tool writes to, where \
+the idempotency key may be on record, then `toolbatch settle`.
+
+Examples:
+  toolbatch keys T1 --state unknown
+  toolbatch keys T1 --json | jq -r .idempotency_key";
+
+pub(super) const SETTLE_HELP: &str = "\
+Only for a key whose outcome is unknown; any other is refused. Landed: a later call under the key is skipped, with this \
+result. Not landed: a later call runs.
+
+Examples:
+  toolbatch settle T1 order-7 --landed
+  echo '{\"order\": 450017}' | toolbatch settle T1 order-7 --landed -
+  toolbatch settle T1 order-7 --not-landed";
+
 pub(super) const DEMO_HELP: &str = "\
 Starts a server on a temporary folder and a sample order system that, as ERPs do, locks a contract while one of its \
 orders is posted. Runs a list of orders as a plain parallel fan-out, which the lock makes fail; then the same list in \
@@ -157,6 +182,10 @@ mod tests {
             RUN_HELP,
             JSON_HELP,
             STEP_HELP,
+            CANCEL_HELP,
+            END_HELP,
+            KEYS_HELP,
+            SETTLE_HELP,
             DEMO_HELP,
             DEMO_BACKEND_HELP,
         ];

@@ -1,4 +1,4 @@
-//! Reads the file of `toolbatch run`.
+//! Reads the files of `toolbatch run` and `toolbatch settle`.
 
 use std::{
     fs::File,
@@ -8,6 +8,7 @@ use std::{
 
 use super::exit::Failure;
 use crate::batch_json::{self, Dialect, MAX_BYTES};
+use crate::dispatch::MAX_RESULT_BYTES;
 use crate::proto::ExecuteBatchRequest;
 
 /// The batch in a file, or on standard input for `-`.
@@ -19,6 +20,30 @@ pub(crate) fn batch(file: &Path) -> Result<ExecuteBatchRequest, Failure> {
     };
     let bytes = bytes.map_err(|error| Failure::Refused(format!("{name}: cannot be read: {error}")))?;
     parse(&name, &bytes)
+}
+
+/// A tool's result in a file, or on standard input for `-`: its text as it is. The server checks it.
+pub(crate) fn result(file: &Path) -> Result<String, Failure> {
+    let (name, bytes) = if file.as_os_str() == "-" {
+        ("standard input".to_owned(), read_result(io::stdin().lock()))
+    } else {
+        (file.display().to_string(), File::open(file).and_then(read_result))
+    };
+    let bytes = bytes.map_err(|error| Failure::Refused(format!("{name}: cannot be read: {error}")))?;
+    if bytes.len() > MAX_RESULT_BYTES {
+        return Err(Failure::Refused(format!(
+            "{name}: longer than the {MAX_RESULT_BYTES} bytes that a result can have"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::Refused(format!("{name}: not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+    })
+}
+
+fn read_result(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MAX_RESULT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// One byte more than is allowed tells that there is more, without reading all of an endless input.

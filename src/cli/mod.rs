@@ -10,12 +10,14 @@ mod follow;
 mod help;
 mod input;
 mod interrupt;
+mod keys;
 mod pages;
 mod refusal;
 mod render;
 mod run;
 mod serve;
 mod steps;
+mod stop;
 mod tools;
 
 use std::process::ExitCode;
@@ -69,6 +71,10 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Steps { task, batch, list, client } => {
             steps::steps(&task, batch.as_deref(), list.limit, &client).await
         }
+        Command::Cancel { batch, abort, client } => stop::cancel(&batch, abort, &client).await,
+        Command::End { task, reason, client } => stop::end(&task, &reason, &client).await,
+        Command::Keys { task, state, list, client } => keys::keys(&task, &state, list.limit, &client).await,
+        Command::Settle(args) => keys::settle(&args).await,
         Command::Tools { client } => tools::tools(&client).await,
     }
 }

@@ -26,7 +26,10 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::catch()?;
     let mut server = Server::start(config).await.map_err(|error| not_started(&error))?;
     tokio::select! {
-        error = server.failed() => return Err(store_failed(&error)),
+        error = server.failed() => {
+            server.abandon().await;
+            return Err(store_failed(&error));
+        }
         name = signals.next() => tracing::info!(signal = name, "stopping; a second signal stops at once"),
     }
     tokio::select! {

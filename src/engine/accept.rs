@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::Error,
+    keys::key_record,
     read::{Located, Reader, located},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
@@ -78,16 +79,18 @@ pub(super) fn claimed(
     }
 }
 
+/// The answer to new work while what was done before waits for space.
+pub(super) fn no_space() -> Error {
+    Error::Store(store::Error::Full("no new work is taken until there is space: free some".into()))
+}
+
 impl Loop {
     pub(super) fn start(&mut self, request: StartRequest) {
         let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
         let answer = self.take_in(&tenant, spec, content, outline_bytes);
         // A refusal leaves nothing behind; an acceptance is told once its records are durable.
         match answer {
-            Ok(accepted) => self.group.replies.push(Box::new(move || {
-                // A client that is gone leaves its batch running.
-                let _ = reply.send(Ok(accepted));
-            })),
+            Ok(accepted) => self.answer_when_durable(reply, Ok(accepted)),
             Err(error) => {
                 let _ = reply.send(Err(error));
             }
@@ -110,6 +113,9 @@ impl Loop {
             let outline = Arc::new(self.outline_of(at)?);
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
             return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+        }
+        if self.unstored.is_some() {
+            return Err(no_space());
         }
         let task = self.enter_task(tenant, &spec.task_id)?;
         let keys = self.stored_keys(task, &spec)?;
@@ -168,20 +174,16 @@ impl Loop {
     /// The task's number; a task begins with its first batch.
     fn enter_task(&mut self, tenant: &Arc<str>, task_id: &str) -> Result<TaskNo, Error> {
         let now = self.clock.now().wall.0;
-        let name = (tenant.clone(), Arc::from(task_id));
-        let (task, mut record) = match self.task_numbers.get(&name) {
-            Some(&task) => (task, self.tasks[&task].record.clone()),
-            None => match self.reader.task(tenant, task_id)? {
-                Some(found) => found,
-                None => self.new_task(tenant, task_id, now),
-            },
+        let (task, mut record) = match self.find_task(tenant, task_id)? {
+            Some(found) => found,
+            None => self.new_task(tenant, task_id, now),
         };
         if record.end_time != 0 {
             return Err(Error::TaskEnded { task_id: task_id.into() });
         }
         record.active_time = now;
         self.group.put(layout::task(task), records::encode(&record));
-        self.task_numbers.insert(name, task);
+        self.task_numbers.insert((tenant.clone(), task_id.into()), task);
         let live = self.tasks.entry(task).or_insert(LiveTask { record: Task::default(), batches: 0 });
         live.record = record;
         live.batches += 1;
@@ -210,26 +212,21 @@ impl Loop {
         Ok(keys)
     }
 
-    fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
+    pub(super) fn stored_key(&self, task: TaskNo, key: &str) -> Result<Option<KeyRecord>, Error> {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
-        let value = match self.group.ops.iter().rev().find(|(name, _)| *name == at) {
-            Some((_, value)) => value.clone(),
+        let value = match self.written(&at) {
+            Some(value) => value.cloned(),
             None => self.reader.store.get(&at)?,
         };
-        let Some(value) = value else { return Ok(None) };
-        let (name, record) = records::decode_key(&value)?;
-        if name != key {
-            return Err(store::Error::Damaged(format!("the record of key {key:?} is that of {name:?}")).into());
-        }
-        Ok(Some(record))
+        value.map(|value| key_record(&value, key)).transpose()
     }
 
-    pub(super) fn plan(&self, tenant: &str, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
+    pub(super) fn plan(&self, tenant: &Arc<str>, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
         if self.draining() {
             return Err(Error::Stopping);
         }
-        let task = self.reader.task(tenant, &spec.task_id)?;
+        let task = self.find_task(tenant, &spec.task_id)?;
         if task.as_ref().is_some_and(|(_, record)| record.end_time != 0) {
             return Err(Error::TaskEnded { task_id: spec.task_id.clone() });
         }

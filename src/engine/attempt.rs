@@ -107,7 +107,7 @@ async fn payload(reader: &Arc<Reader>, text: Bytes) -> Result<Payload, store::Er
         match written {
             Ok(Ok(blob)) => return Ok(Payload { bytes, body: Body::Blob(blob) }),
             // The tool has run: its result is kept in memory until there is space.
-            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::run::FULL_RETRY).await,
+            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::commit::FULL_RETRY).await,
             Ok(Err(error)) => return Err(error),
             Err(error) => return Err(store::Error::Failed(format!("a result's write ended in a panic: {error}"))),
         }

@@ -8,7 +8,7 @@ pub enum Error {
     /// There is no such thing, or it belongs to another tenant: nobody can tell which.
     #[error("there is no {kind} {}", json::quote(id))]
     NotFound {
-        /// "batch", "step" or "task".
+        /// "batch", "step", "task" or "key".
         kind: &'static str,
         /// What was asked for.
         id: String,
@@ -28,6 +28,14 @@ pub enum Error {
     TaskEnded {
         /// The task.
         task_id: String,
+    },
+    /// Only a key whose outcome is unknown can be settled.
+    #[error("key {key:?} is {is}: only a key whose outcome is unknown can be settled")]
+    KeyNotUnknown {
+        /// The key.
+        key: String,
+        /// What it is instead.
+        is: &'static str,
     },
     /// A reader asks for what comes after an entry that is not there.
     #[error(

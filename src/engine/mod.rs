@@ -8,19 +8,25 @@
 //! | --- | --- |
 //! | `run` | the loop |
 //! | `accept` | a batch is taken in, attached to, or planned |
+//! | `stop` | a batch or a task is told to stop |
+//! | `keys` | a task's keys, listed and settled |
 //! | `persist` | facts become records |
+//! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
 //! | `tail`, `watch` | following a live batch |
 //! | `read`, `steps` | what is stored |
 
 mod accept;
 mod attempt;
+mod commit;
 mod error;
 mod ids;
+pub mod keys;
 mod persist;
 pub mod read;
 mod run;
 pub mod steps;
+mod stop;
 pub mod tail;
 pub mod watch;
 
@@ -38,18 +44,22 @@ use tokio::sync::{mpsc, oneshot};
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
+    keys::SettleRequest,
     read::{Located, Reader},
+    stop::EndRequest,
     tail::TailReader,
     watch::Watch,
 };
 use crate::{
     batch::{
+        core::TaskNo,
         outcome::{BlobRef, Body, Payload},
+        running::RunningKey,
         spec::Spec,
     },
     clock::Clock,
     dispatch::{Backends, ListedTool},
-    store::{self, Store, records::Outline},
+    store::{self, RoomFor, Store, records::Outline},
 };
 
 /// Commands that wait for the loop. A full queue makes handlers wait, and with them their clients.
@@ -62,8 +72,13 @@ enum Command {
     Start(Box<StartRequest>),
     Plan { tenant: Arc<str>, spec: Arc<Spec>, reply: oneshot::Sender<Result<Vec<PlannedCall>, Error>> },
     Follow { at: Located, reply: oneshot::Sender<Option<TailReader>> },
+    Cancel { at: Located, abort: bool, reply: oneshot::Sender<()> },
+    EndTask(Box<EndRequest>),
+    RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },
+    SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Drain { grace: Duration },
+    StoreFailed { error: store::Error },
 }
 
 /// A handle to the engine. Cheap to clone.
@@ -107,7 +122,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, call_timeout, backends).await?)
+                Ok(run::Loop::open(reader, full, clock, call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -173,7 +188,13 @@ impl Engine {
         self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         // Whoever touches a task first verifies it, here rather than on the loop.
-        self.read(move |reader| reader.task(&owner, &task_id)).await?;
+        let looked_at = self.read(move |reader| {
+            reader.store.check_room(RoomFor::NewWork)?;
+            reader.task(&owner, &task_id)
+        });
+        if let Err(error) = looked_at.await {
+            return Err(self.noticed(error).await);
+        }
         let (content, outline_bytes) = Outline::write(&spec);
         let content = self.payload(content, INLINE_CONTENT_MAX).await?;
         let (reply, answer) = oneshot::channel();
@@ -189,9 +210,7 @@ impl Engine {
 
     fn has_room(&self) -> Result<(), Error> {
         if self.full.load(Ordering::Relaxed) {
-            return Err(Error::Store(store::Error::Full(
-                "no new work is taken until there is space: free some".into(),
-            )));
+            return Err(accept::no_space());
         }
         Ok(())
     }
@@ -280,6 +299,15 @@ impl Engine {
     pub async fn drain(&self, grace: Duration) {
         // A loop that is gone has nothing to drain.
         let _ = self.commands.send(Command::Drain { grace }).await;
+    }
+
+    /// Tells the loop of a store that has failed in part; passes the error on.
+    async fn noticed(&self, error: Error) -> Error {
+        if let Error::Store(error @ store::Error::Failed(_)) = &error {
+            // A loop that is gone knows.
+            let _ = self.commands.send(Command::StoreFailed { error: error.clone() }).await;
+        }
+        error
     }
 
     async fn payload(&self, content: Bytes, inline_max: usize) -> Result<Payload, Error> {

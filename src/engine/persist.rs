@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
 
 use super::{
     read::{Located, LogLine, shows_result},
@@ -49,6 +50,14 @@ impl Group {
 }
 
 impl Loop {
+    /// Answers once everything that has happened so far is durable.
+    pub(super) fn answer_when_durable<T: 'static>(&mut self, reply: oneshot::Sender<T>, answer: T) {
+        self.group.replies.push(Box::new(move || {
+            // Whoever asked may be gone.
+            let _ = reply.send(answer);
+        }));
+    }
+
     /// Adds a step's facts and wishes to the group.
     pub(super) fn persist(&mut self, out: Output) {
         let mut inline: HashMap<StepId, Bytes> = HashMap::new();
@@ -73,8 +82,8 @@ impl Loop {
                     None
                 }
                 Event::CallFinished(finished) if shows_result(finished) => inline.get(&finished.step_id).cloned(),
-                Event::CallFinished(_) => None,
-                Event::BatchStarted
+                Event::CallFinished(_)
+                | Event::BatchStarted
                 | Event::CallStarted { .. }
                 | Event::CallRetrying { .. }
                 | Event::BatchResumed { .. } => None,
@@ -91,12 +100,27 @@ impl Loop {
             let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
             self.group.put(layout::step_locator(step.step_id), here);
         }
+        self.put_parts(at, step);
+    }
+
+    /// A step's record in the place of one of `parts` parts.
+    pub(super) fn replace_step(&mut self, at: Located, step: &StepRecord, parts: usize) {
+        let written = self.put_parts(at, step);
+        for part in written..u8::try_from(parts).unwrap_or(u8::MAX) {
+            self.group.delete(layout::step(at.task, step.step_id, part));
+        }
+    }
+
+    /// Gives back how many parts it took.
+    fn put_parts(&mut self, at: Located, step: &StepRecord) -> u8 {
         let mut rest = records::encode_step(at.batch, step);
-        for part in 0..=u8::MAX {
+        let mut part = 0;
+        loop {
             let piece = rest.split_to(rest.len().min(MAX_VALUE));
             self.group.put(layout::step(at.task, step.step_id, part), piece);
-            if rest.is_empty() {
-                return;
+            part += 1;
+            if rest.is_empty() || part == u8::MAX {
+                return part;
             }
         }
     }

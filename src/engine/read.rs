@@ -18,7 +18,7 @@ use crate::{
         step::StepRecord,
     },
     store::{
-        self, Order, Store, layout,
+        self, MAX_VALUE, Order, Store, layout,
         records::{self, BatchRecord, Locator, Outline, Task},
     },
 };
@@ -269,13 +269,25 @@ impl Reader {
 
     /// A step's record.
     pub fn step_record(&self, task: TaskNo, step: StepId) -> Result<(BatchNo, StepRecord), Error> {
-        let (first, last) = (layout::step(task, step, 0), layout::step(task, step, u8::MAX));
-        let rows = self.store.scan(&first..&last, Order::Ascending, usize::from(u8::MAX))?;
-        let parts: BytesMut = rows.into_iter().flat_map(|(_, part)| part).collect();
+        let mut parts = BytesMut::new();
+        for part in 0..=u8::MAX {
+            let Some(value) = self.store.get(&layout::step(task, step, part))? else { break };
+            parts.extend_from_slice(&value);
+            // Only a full part has one behind it.
+            if value.len() < MAX_VALUE {
+                break;
+            }
+        }
         if parts.is_empty() {
             return Err(store::Error::Damaged(format!("the record of step {step} is gone")).into());
         }
         Ok(records::decode_step(step, &parts.freeze())?)
+    }
+
+    /// How many parts a step's record has.
+    pub(super) fn step_parts(&self, task: TaskNo, step: StepId) -> Result<usize, Error> {
+        let (first, last) = (layout::step(task, step, 0), layout::step(task, step, u8::MAX));
+        Ok(self.store.scan(&first..&last, Order::Ascending, usize::from(u8::MAX))?.len())
     }
 
     /// Bytes of a payload, from `offset`, exactly `bytes` of them.

@@ -2,23 +2,20 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
-use bytes::Bytes;
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinSet},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
     Command,
     attempt::{self, AttemptEnd, Lane},
+    commit::{Landing, Unstored},
     error::Error,
     ids::Ids,
     persist::Group,
@@ -28,13 +25,13 @@ use super::{
 use crate::{
     batch::{
         core::{BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, TaskNo},
-        event::Event,
+        event::StopReason,
         state::State,
     },
     clock::Clock,
     dispatch::Backends,
     store::{
-        self, Commit, OP_OVERHEAD, layout,
+        self, layout,
         records::{self, BatchRecord, Counters, Task},
     },
 };
@@ -42,11 +39,9 @@ use crate::{
 /// The most inputs that one commit serves: a bound on how long the first of them waits.
 const GROUP_INPUTS: usize = 256;
 /// A group is committed once it is this large; the store's bound on one commit is 4 MiB, and one input adds at most about 1.
-const GROUP_BYTES: usize = 1 << 20;
-/// What one commit holds at the most. Only the group of a start, with all that is taken up again, can be larger.
-const COMMIT_BYTES: usize = 3 << 20;
-/// How long a full store is left alone before the commit is tried again.
-pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
+pub(super) const GROUP_BYTES: usize = 1 << 20;
+/// What the running calls have to end once the store has failed in part: as long as a stop gives them by default.
+const FAILING_GRACE: Duration = Duration::from_secs(30);
 /// A timer far enough away to mean none.
 const NEVER: Duration = Duration::from_hours(365 * 24);
 
@@ -81,14 +76,18 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
-    full: Arc<AtomicBool>,
+    pub(super) full: Arc<AtomicBool>,
+    /// The group that found no space.
+    pub(super) unstored: Option<Unstored>,
     /// Set while the server is about to stop: when running calls are given up.
-    give_up: Option<Instant>,
+    pub(super) give_up: Option<Instant>,
+    /// Why it is about to stop, where the store is the reason.
+    failing: Option<store::Error>,
 }
 
 impl Loop {
     /// Reads what an earlier run left unfinished and takes it up again.
-    pub(super) async fn open(
+    pub(super) fn open(
         reader: Arc<Reader>,
         full: Arc<AtomicBool>,
         clock: Clock,
@@ -114,12 +113,15 @@ impl Loop {
             attempts: JoinSet::new(),
             call_timeout,
             full,
+            unstored: None,
             give_up: None,
+            failing: None,
         };
         let unfinished = this.open_batches()?;
         let batches = unfinished.into_iter().map(|at| this.take_up(at)).collect::<Result<_, _>>()?;
         this.step(Input::Resume(batches));
-        this.commit().await?;
+        // What finds no space waits in the loop, which can be told to stop.
+        this.commit()?;
         Ok(this)
     }
 
@@ -139,12 +141,12 @@ impl Loop {
             }
         }
         let record = self.reader.task_head(at.task)?;
+        let stop = if record.end_time == 0 { head.stop } else { Some(StopReason::TaskEnded) };
         let tenant: Arc<str> = record.tenant.as_str().into();
         let batch_id: Arc<str> = head.batch_id.as_str().into();
         self.task_numbers.insert((tenant.clone(), record.task_id.as_str().into()), at.task);
         self.tasks.entry(at.task).or_insert(LiveTask { record, batches: 0 }).batches += 1;
         let keys = self.stored_keys(at.task, &spec)?;
-        let stop = head.stop;
         let tail = TailWriter::new(state.last_sequence);
         self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
@@ -164,9 +166,16 @@ impl Loop {
     async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
         let mut tools = self.backends.changes();
         loop {
-            self.commit().await?;
+            if self.commit()? == Landing::Full {
+                self.wait_for_space(commands).await;
+                if self.gives_up() {
+                    tracing::warn!("stopped while the store is full: calls whose outcome had no space are in doubt");
+                    return self.failing.take().map_or(Ok(()), Err);
+                }
+                continue;
+            }
             if self.has_stopped() {
-                return Ok(());
+                return self.failing.take().map_or(Ok(()), Err);
             }
             self.take_one(commands, &mut tools).await?;
             // Whatever else is ready on this runtime goes into the same flush.
@@ -207,7 +216,7 @@ impl Loop {
         Ok(())
     }
 
-    fn obey(&mut self, command: Command) {
+    pub(super) fn obey(&mut self, command: Command) {
         // Whoever asked may be gone by now; a batch that was taken in runs all the same.
         match command {
             Command::Start(request) => self.start(*request),
@@ -217,14 +226,23 @@ impl Loop {
             Command::Follow { at, reply } => {
                 let _ = reply.send(self.live.get(&at.batch).map(|live| live.tail.reader()));
             }
+            Command::Cancel { at, abort, reply } => self.cancel(at, abort, reply),
+            Command::EndTask(request) => self.end_task(*request),
+            Command::RunningKeys { task, reply } => self.running_keys(task, reply),
+            Command::SettleKey(request) => self.settle_key(*request),
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
             }
             Command::Drain { grace } => self.drain(grace),
+            Command::StoreFailed { error } => {
+                tracing::error!(%error, "the store failed in part: running calls are written to their end, then the server stops");
+                self.failing.get_or_insert(error);
+                self.drain(FAILING_GRACE);
+            }
         }
     }
 
-    fn drain(&mut self, grace: Duration) {
+    pub(super) fn drain(&mut self, grace: Duration) {
         if self.give_up.is_none() {
             self.give_up = Some(Instant::now() + grace);
             self.step(Input::Drain);
@@ -236,7 +254,7 @@ impl Loop {
     }
 
     fn has_stopped(&self) -> bool {
-        self.give_up.is_some_and(|give_up| !self.core.is_busy() || Instant::now() >= give_up)
+        self.give_up.is_some() && (!self.core.is_busy() || self.gives_up())
     }
 
     pub(super) fn step(&mut self, input: Input) {
@@ -261,56 +279,7 @@ impl Loop {
         }
     }
 
-    /// Makes the group durable, then tells everyone and carries out the wishes.
-    async fn commit(&mut self) -> Result<(), store::Error> {
-        let mut group = std::mem::take(&mut self.group);
-        for ops in split(std::mem::take(&mut group.ops)) {
-            self.commit_until_there_is_space(Commit { expect: Vec::new(), ops }).await?;
-        }
-        let mut lines: HashMap<BatchNo, Vec<_>> = HashMap::new();
-        for (batch, line) in group.lines {
-            lines.entry(batch).or_default().push(line);
-        }
-        // Attempts leave before readers are told: the next call waits for nothing but the disk.
-        for effect in group.effects {
-            self.carry_out(effect);
-        }
-        for (batch, lines) in lines {
-            let over = lines.last().is_some_and(|line| matches!(line.entry.event, Event::BatchFinished { .. }));
-            if let Some(live) = self.live.get(&batch) {
-                live.tail.push(lines);
-            }
-            if over {
-                self.forget(batch);
-            }
-        }
-        for reply in group.replies {
-            reply();
-        }
-        Ok(())
-    }
-
-    async fn commit_until_there_is_space(&self, commit: Commit) -> Result<(), store::Error> {
-        loop {
-            match self.reader.store.commit(commit.clone()) {
-                Err(store::Error::Full(message)) => {
-                    if !self.full.swap(true, Ordering::Relaxed) {
-                        tracing::error!(message, "the store is full: nothing goes on until there is space");
-                    }
-                    sleep(FULL_RETRY).await;
-                }
-                Ok(()) => {
-                    if self.full.swap(false, Ordering::Relaxed) {
-                        tracing::info!("there is space again");
-                    }
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn carry_out(&mut self, effect: Effect) {
+    pub(super) fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Send(wish) => self.spawn(Lane::Call, wish),
             Effect::Lookup(wish) => self.spawn(Lane::Lookup, wish),
@@ -340,7 +309,7 @@ impl Loop {
     }
 
     /// A batch is over and everyone was told.
-    fn forget(&mut self, batch: BatchNo) {
+    pub(super) fn forget(&mut self, batch: BatchNo) {
         let Some(live) = self.live.remove(&batch) else { return };
         self.by_id.remove(&(live.tenant.clone(), live.head.batch_id.as_str().into()));
         let task = live.at.task;
@@ -352,39 +321,5 @@ impl Loop {
                 self.task_numbers.remove(&(live.tenant, entry.record.task_id.as_str().into()));
             }
         }
-    }
-}
-
-/// Cuts a group into commits, in order. One whose second half is lost does no harm: steps and keys stand before the entries that
-/// speak of them, so the next start finds the calls where they were and decides the same again.
-fn split(ops: Vec<(Bytes, Option<Bytes>)>) -> Vec<Vec<(Bytes, Option<Bytes>)>> {
-    let mut commits = Vec::new();
-    let mut bytes = COMMIT_BYTES;
-    for op in ops {
-        let size = op.0.len() + op.1.as_ref().map_or(0, Bytes::len) + OP_OVERHEAD;
-        if bytes + size > COMMIT_BYTES {
-            commits.push(Vec::new());
-            bytes = 0;
-        }
-        bytes += size;
-        if let Some(commit) = commits.last_mut() {
-            commit.push(op);
-        }
-    }
-    commits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_group_is_cut_only_where_it_is_too_large_for_one_commit() {
-        let op = |size: usize| (Bytes::from_static(b"key"), Some(Bytes::from(vec![0; size])));
-        assert!(split(Vec::new()).is_empty());
-        assert_eq!(split(vec![op(4_000); 700]).len(), 1);
-        let cut = split(vec![op(4_000); 2_000]);
-        assert_eq!(cut.iter().map(Vec::len).sum::<usize>(), 2_000);
-        assert_eq!(cut.len(), 3);
     }
 }

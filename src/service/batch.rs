@@ -110,9 +110,11 @@ impl BatchService for Batches {
 
     async fn cancel_batch(
         &self,
-        _: Request<proto::CancelBatchRequest>,
+        request: Request<proto::CancelBatchRequest>,
     ) -> Result<Response<proto::CancelBatchResponse>, Status> {
-        Err(status::not_served("CancelBatch"))
+        let proto::CancelBatchRequest { batch_id, abort_running } = request.into_inner();
+        let view = self.engine.cancel(TENANT, &batch_id, abort_running).await.map_err(status::engine)?;
+        Ok(Response::new(proto::CancelBatchResponse { batch: Some(convert::batch(&view)) }))
     }
 }
 

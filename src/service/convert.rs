@@ -10,6 +10,7 @@ use crate::{
         summary::Counts,
     },
     engine::{
+        keys::{KeyView, Standing},
         read::{BatchView, LogLine},
         tail::Progress,
     },
@@ -259,6 +260,25 @@ fn stop_reason(reason: Option<StopReason>) -> proto::StopReason {
         Some(StopReason::AwaitingReview) => proto::StopReason::AwaitingReview,
         Some(StopReason::Cancelled) => proto::StopReason::Cancelled,
         Some(StopReason::TaskEnded) => proto::StopReason::TaskEnded,
+    }
+}
+
+/// A key as it stands.
+pub(super) fn key(view: KeyView) -> proto::KeyRecord {
+    let state = match view.standing {
+        Standing::Running => proto::KeyState::Running,
+        Standing::Completed => proto::KeyState::Completed,
+        Standing::Failed => proto::KeyState::Failed,
+        Standing::Unknown => proto::KeyState::Unknown,
+    };
+    proto::KeyRecord {
+        key: view.key,
+        state: state.into(),
+        step_id: view.step_id.map(|step_id| step_id.to_string()).unwrap_or_default(),
+        base_tool: view.base_tool,
+        idempotency_key: view.idempotency_key,
+        update_time: view.time.map(timestamp),
+        settled_by: view.settled_by.unwrap_or_default(),
     }
 }
 

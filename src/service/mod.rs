@@ -4,6 +4,7 @@ mod batch;
 pub mod check;
 mod convert;
 mod foreign;
+mod key;
 mod page;
 mod status;
 mod stream;
@@ -16,6 +17,7 @@ pub(crate) use self::foreign::ForeignLayer;
 use self::{batch::Batches, task::Tasks, tool::Tools};
 use crate::{
     clock::Clock,
+    dispatch::MAX_RESULT_BYTES,
     engine::Engine,
     proto::{
         batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
@@ -27,6 +29,12 @@ use crate::{
 const TENANT: &str = "default";
 /// The largest request (R1).
 const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The largest request to `TaskService`: a result to settle a key with may be as large as a tool's (R6), and something stands
+/// around it.
+const MAX_SETTLE_BYTES: usize = MAX_RESULT_BYTES + 64 * 1024;
+/// Who settles a key while nobody is asked for a token (R5).
+const LOCAL: &str = "local";
 
 /// `BatchService`. Requests may be compressed, as some clients do unasked; the bound holds after inflation.
 pub(crate) fn batch_service(
@@ -41,7 +49,7 @@ pub(crate) fn batch_service(
 /// `TaskService`.
 pub(crate) fn task_service(engine: Engine) -> TaskServiceServer<impl crate::proto::task_service_server::TaskService> {
     TaskServiceServer::new(Tasks { engine })
-        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_decoding_message_size(MAX_SETTLE_BYTES)
         .accept_compressed(CompressionEncoding::Gzip)
 }
 

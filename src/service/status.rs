@@ -49,6 +49,7 @@ pub(super) fn engine(error: engine::Error) -> Status {
             let reason = match kind {
                 "batch" => "BATCH_NOT_FOUND",
                 "step" => "STEP_NOT_FOUND",
+                "key" => "KEY_NOT_FOUND",
                 _ => "TASK_NOT_FOUND",
             };
             let mut draft = Draft::new(Code::NotFound, reason, message);
@@ -61,6 +62,7 @@ pub(super) fn engine(error: engine::Error) -> Status {
             draft.done()
         }
         Error::TaskEnded { .. } => Draft::new(Code::FailedPrecondition, "TASK_ENDED", message).done(),
+        Error::KeyNotUnknown { .. } => Draft::new(Code::FailedPrecondition, "KEY_NOT_UNKNOWN", message).done(),
         Error::PastTheEnd { .. } => Draft::new(Code::OutOfRange, "PAST_THE_LAST_EVENT", message).done(),
         Error::Stopping => Draft::new(Code::Unavailable, "SERVER_STOPPING", message).retry().done(),
         Error::Store(error) => store(&error),

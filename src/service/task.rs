@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, convert, page, status, stream::Events};
+use super::{TENANT, check, convert, key, page, status, stream::Events};
 use crate::{
     batch::{
         event::{Ending, StepId},
@@ -103,8 +103,14 @@ impl TaskService for Tasks {
         Ok(Response::new(proto::ListStepsResponse { steps, next_page_token }))
     }
 
-    async fn end_task(&self, _: Request<proto::EndTaskRequest>) -> Result<Response<proto::EndTaskResponse>, Status> {
-        Err(status::not_served("EndTask"))
+    async fn end_task(
+        &self,
+        request: Request<proto::EndTaskRequest>,
+    ) -> Result<Response<proto::EndTaskResponse>, Status> {
+        let request = request.into_inner();
+        check::check_end(&request).map_err(|refusal| status::refusal(&refusal))?;
+        self.engine.end_task(TENANT, &request.task_id, &request.reason).await.map_err(status::engine)?;
+        Ok(Response::new(proto::EndTaskResponse {}))
     }
 
     async fn set_variable(
@@ -121,15 +127,18 @@ impl TaskService for Tasks {
         Err(status::not_served("ListUsage"))
     }
 
-    async fn list_keys(&self, _: Request<proto::ListKeysRequest>) -> Result<Response<proto::ListKeysResponse>, Status> {
-        Err(status::not_served("ListKeys"))
+    async fn list_keys(
+        &self,
+        request: Request<proto::ListKeysRequest>,
+    ) -> Result<Response<proto::ListKeysResponse>, Status> {
+        key::list(&self.engine, request.into_inner()).await.map(Response::new)
     }
 
     async fn settle_key(
         &self,
-        _: Request<proto::SettleKeyRequest>,
+        request: Request<proto::SettleKeyRequest>,
     ) -> Result<Response<proto::SettleKeyResponse>, Status> {
-        Err(status::not_served("SettleKey"))
+        key::settle(&self.engine, request.into_inner()).await.map(Response::new)
     }
 
     async fn watch_task(&self, _: Request<proto::WatchTaskRequest>) -> Result<Response<Self::WatchTaskStream>, Status> {

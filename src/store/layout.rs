@@ -18,6 +18,8 @@
 //! concatenation; the record that a hash leads to names what it is of. Everything hot is time-ordered, as sled wants it
 //! (STORE.md 2); a task's records are one range, so that they can be verified and dropped together.
 
+use std::ops::Range;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 use sha2::{Digest as _, Sha256};
 
@@ -94,6 +96,22 @@ pub fn sequence_of(key: &[u8]) -> Option<u64> {
 #[must_use]
 pub fn task_key(task: TaskNo, name: &str) -> Bytes {
     in_task(task, b'K', &[&hash(&[name])])
+}
+
+/// The keys of a task after the one with this hash, or all of them.
+#[must_use]
+pub fn task_keys(task: TaskNo, after: Option<[u8; 16]>) -> Range<Bytes> {
+    let start = match &after {
+        Some(hash) => in_task(task, b'K', &[hash, &[0]]),
+        None => in_task(task, b'K', &[]),
+    };
+    start..in_task(task, b'K' + 1, &[])
+}
+
+/// The hash in a key made by [`task_key`].
+#[must_use]
+pub fn key_hash_of(key: &[u8]) -> Option<[u8; 16]> {
+    key.last_chunk().copied()
 }
 
 /// A part of a step.
@@ -174,5 +192,15 @@ mod tests {
         assert_eq!(step_of(&step(TaskNo(1), step_id, 3)), Some((step_id, 3)));
         assert_eq!(sequence_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(3));
         assert_eq!(batch_of(&open_batch(BatchNo(9))), Some(BatchNo(9)));
+    }
+
+    #[test]
+    fn the_keys_of_a_task_are_one_range_that_can_be_begun_anywhere() {
+        let key = task_key(TaskNo(7), "k");
+        let hash = key_hash_of(&key).unwrap();
+        let before = hash.map(|byte| byte.saturating_sub(1));
+        assert!(task_keys(TaskNo(7), None).contains(&key) && task_keys(TaskNo(7), Some(before)).contains(&key));
+        assert!(!task_keys(TaskNo(7), Some(hash)).contains(&key) && !task_keys(TaskNo(8), None).contains(&key));
+        assert!(!task_keys(TaskNo(7), None).contains(&step(TaskNo(7), StepId(uuid::Uuid::nil()), 0)));
     }
 }

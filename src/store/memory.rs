@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{BlobRef, Commit, Error, Order, Store, bounds};
+use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds};
 
 /// A handle on the content. Clones share it: a server that "restarts" in a test is given another clone.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,8 @@ struct Content {
     /// The operations of every commit so far, oldest first.
     history: Vec<Vec<(Bytes, Option<Bytes>)>>,
     fault: Option<Fault>,
+    /// Why there is no room for new work.
+    no_room: Option<Error>,
     damaged: BTreeSet<u64>,
 }
 
@@ -97,9 +99,15 @@ impl Memory {
         self.content().fault = Some(Fault { passes: commits, error, landing });
     }
 
-    /// Commits pass again.
+    /// There is no room for new work from now on; commits pass.
+    pub fn refuse_new_work_with(&self, error: Error) {
+        self.content().no_room = Some(error);
+    }
+
+    /// Commits pass again, and there is room.
     pub fn heal(&self) {
-        self.content().fault = None;
+        let mut content = self.content();
+        (content.fault, content.no_room) = (None, None);
     }
 
     /// [`Store::verify`] calls this task damaged from now on.
@@ -170,6 +178,13 @@ impl Store for Memory {
         };
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
         Ok(content.slice(start..start.saturating_add(max).min(content.len())))
+    }
+
+    fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {
+        match purpose {
+            RoomFor::NewWork => self.content().no_room.clone().map_or(Ok(()), Err),
+            RoomFor::Deletions => Ok(()),
+        }
     }
 
     fn verify(&self, task_seq: u64) -> Result<(), Error> {

@@ -83,6 +83,15 @@ pub enum Order {
     Descending,
 }
 
+/// What a caller needs room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoomFor {
+    /// Work that has not begun. It may be refused, so that what runs can end.
+    NewWork,
+    /// Deletions: they need a little room themselves, and give back more.
+    Deletions,
+}
+
 /// An ordered map from keys to small values, with blobs beside it.
 ///
 /// All calls block for as long as a disk takes and are safe from any thread; none may be made on a thread that serves others
@@ -102,6 +111,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// At most `max` bytes of a blob from `offset`, checked against what was written. Empty at and after its end.
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error>;
+
+    /// Whether there is room. Refused with [`Error::Full`] long before a commit is, so that what is running can be written down to
+    /// its end; with [`Error::Failed`] where the store has failed in part, and only what runs is still to be written.
+    fn check_room(&self, purpose: RoomFor) -> Result<(), Error>;
 
     /// Checks that all records of a task (see [`group`]) that were ever acknowledged, and not deleted since, are there, unchanged.
     fn verify(&self, task_seq: u64) -> Result<(), Error>;

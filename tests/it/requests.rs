@@ -39,8 +39,8 @@ fn retry(policy: RetryPolicy) -> ExecuteBatchRequest {
     options(BatchOptions { retry: Some(policy), ..BatchOptions::default() })
 }
 
-fn seconds(seconds: i64, nanos: i32) -> Option<Duration> {
-    Some(Duration { seconds, nanos })
+fn seconds(seconds: i64, nanos: i32) -> Duration {
+    Duration { seconds, nanos }
 }
 
 /// An object of that many bytes.
@@ -158,10 +158,14 @@ async fn options_are_known_and_in_range() {
             "options.serialize_on",
             &["items[0]"],
         ),
-        (with(|options| options.call_timeout = seconds(0, 0)), "options.call_timeout", &["0s", "24 h"]),
-        (with(|options| options.call_timeout = seconds(-1, 0)), "options.call_timeout", &["-1s"]),
-        (with(|options| options.call_timeout = seconds(86_400, 1)), "options.call_timeout", &["86400.000000001s"]),
-        (with(|options| options.call_timeout = seconds(1, -1)), "options.call_timeout", &["24 h"]),
+        (with(|options| options.call_timeout = Some(seconds(0, 0))), "options.call_timeout", &["0s", "24 h"]),
+        (with(|options| options.call_timeout = Some(seconds(-1, 0))), "options.call_timeout", &["-1s"]),
+        (
+            with(|options| options.call_timeout = Some(seconds(86_400, 1))),
+            "options.call_timeout",
+            &["86400.000000001s"],
+        ),
+        (with(|options| options.call_timeout = Some(seconds(1, -1))), "options.call_timeout", &["24 h"]),
     ];
     for (request, field, words) in cases {
         is_refused(&rig, request, &[(field, words)]).await;
@@ -169,8 +173,8 @@ async fn options_are_known_and_in_range() {
     nothing_happened(&rig).await;
 
     for accepted in [
-        with(|options| options.call_timeout = seconds(86_400, 0)),
-        with(|options| options.call_timeout = seconds(59, 999_999_999)),
+        with(|options| options.call_timeout = Some(seconds(86_400, 0))),
+        with(|options| options.call_timeout = Some(seconds(59, 999_999_999))),
         with(|options| options.max_concurrency = 16),
         options(parallel(1)),
         options(parallel(0)),
@@ -187,13 +191,21 @@ async fn a_retry_policy_is_in_range() {
     let cases: [(RetryPolicy, &str, &[&str]); 9] = [
         (RetryPolicy { max_attempts: 11, ..policy }, "options.retry.max_attempts", &["11 arrived", "10"]),
         (
-            RetryPolicy { initial_backoff: seconds(-1, 0), ..policy },
+            RetryPolicy { initial_backoff: Some(seconds(-1, 0)), ..policy },
             "options.retry.initial_backoff",
             &["-1s", "10 min"],
         ),
-        (RetryPolicy { initial_backoff: seconds(600, 1), ..policy }, "options.retry.initial_backoff", &["10 min"]),
-        (RetryPolicy { max_backoff: seconds(601, 0), ..policy }, "options.retry.max_backoff", &["601s"]),
-        (RetryPolicy { max_backoff: seconds(0, 1_000_000_000), ..policy }, "options.retry.max_backoff", &["10 min"]),
+        (
+            RetryPolicy { initial_backoff: Some(seconds(600, 1)), ..policy },
+            "options.retry.initial_backoff",
+            &["10 min"],
+        ),
+        (RetryPolicy { max_backoff: Some(seconds(601, 0)), ..policy }, "options.retry.max_backoff", &["601s"]),
+        (
+            RetryPolicy { max_backoff: Some(seconds(0, 1_000_000_000)), ..policy },
+            "options.retry.max_backoff",
+            &["10 min"],
+        ),
         (RetryPolicy { backoff_multiplier: 0.5, ..policy }, "options.retry.backoff_multiplier", &["5e-1", "1 to 10"]),
         (RetryPolicy { backoff_multiplier: 10.5, ..policy }, "options.retry.backoff_multiplier", &["1.05e1"]),
         (RetryPolicy { backoff_multiplier: f64::NAN, ..policy }, "options.retry.backoff_multiplier", &["NaN"]),
@@ -205,8 +217,18 @@ async fn a_retry_policy_is_in_range() {
     nothing_happened(&rig).await;
 
     for accepted in [
-        RetryPolicy { max_attempts: 10, initial_backoff: seconds(600, 0), max_backoff: seconds(600, 0), ..policy },
-        RetryPolicy { max_attempts: 1, initial_backoff: seconds(0, 0), max_backoff: seconds(0, 0), ..policy },
+        RetryPolicy {
+            max_attempts: 10,
+            initial_backoff: Some(seconds(600, 0)),
+            max_backoff: Some(seconds(600, 0)),
+            ..policy
+        },
+        RetryPolicy {
+            max_attempts: 1,
+            initial_backoff: Some(seconds(0, 0)),
+            max_backoff: Some(seconds(0, 0)),
+            ..policy
+        },
         RetryPolicy { backoff_multiplier: 1.0, ..policy },
         RetryPolicy { backoff_multiplier: 10.0, ..policy },
     ] {
@@ -428,8 +450,8 @@ async fn c28_the_client_sends_its_request_again() {
         |last: &str| known(batch(["1", "2", last].map(|id| call("effect", &format!(r#"{{"id":"{id}"}}"#))).to_vec()));
     let gate = rig.backend.hold("2");
     // The connection is lost after the first event.
-    let lost = crate::rig::connect(rig.endpoint()).await;
-    let mut client = toolbatch::proto::batch_service_client::BatchServiceClient::new(lost);
+    let connection = crate::rig::connect(rig.endpoint()).await;
+    let mut client = toolbatch::proto::batch_service_client::BatchServiceClient::new(connection);
     let mut stream = client.execute_batch(list("3")).await.expect("taken in").into_inner();
     let first = stream.message().await.expect("an event").expect("an event").event.expect("an event");
     drop((stream, client));
@@ -463,8 +485,8 @@ async fn a_known_batch_id_attaches_where_the_defaults_are_spelled_out() {
         call_timeout: None,
         retry: Some(RetryPolicy {
             max_attempts: 1,
-            initial_backoff: seconds(0, 100_000_000),
-            max_backoff: seconds(10, 0),
+            initial_backoff: Some(seconds(0, 100_000_000)),
+            max_backoff: Some(seconds(10, 0)),
             backoff_multiplier: 2.0,
         }),
         in_doubt: InDoubtPolicy::Rerun.into(),
@@ -497,7 +519,7 @@ async fn a_known_batch_id_attaches_where_the_defaults_are_spelled_out() {
         other(|options| options.max_concurrency = 5),
         other(|options| options.stop_on_error = Some(false)),
         other(|options| options.include_results = Some(false)),
-        other(|options| options.call_timeout = seconds(300, 0)),
+        other(|options| options.call_timeout = Some(seconds(300, 0))),
         other(|options| options.in_doubt = InDoubtPolicy::Fail.into()),
         other(|options| options.retry = Some(RetryPolicy { max_attempts: 2, ..RetryPolicy::default() })),
         // It is looked up before any rule is.

@@ -174,9 +174,9 @@ async fn c18_a_result_that_is_not_json() {
     let rig = Rig::start().await;
     let keyed_raw = |key: &str, text: &str| ToolCall { key: key.into(), ..raw(text) };
     for (key, text, place) in [
-        ("s1", r#"{"mean":NaN}"#, "line 1 column 9"),
-        ("s2", r#"{"a":1}{"b":2}"#, "line 1 column 8"),
-        ("s3", "{\"a\":1}\n\nDone.", "line 3 column 1"),
+        ("s1", r#"{"mean":NaN}"#, "line 1, column 9"),
+        ("s2", r#"{"a":1}{"b":2}"#, "line 1, column 8"),
+        ("s3", "{\"a\":1}\n\nDone.", "line 3, column 1"),
         ("s4", " ", "line 1"),
     ] {
         let ran = rig.run(batch(vec![keyed_raw(key, text), call("echo", "{}")])).await;

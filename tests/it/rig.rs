@@ -1,18 +1,20 @@
 //! A whole server on a store in a temporary folder, with a scripted backend, and clients over real connections.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
-        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, ExecuteBatchRequest,
-        GetBatchRequest, GetStepRequest, ListBatchesRequest, ListBatchesResponse, ListStepsRequest, ListStepsResponse,
-        ReadStepResultRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
-        batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
+        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListBatchesRequest,
+        ListBatchesResponse, ListKeysRequest, ListStepsRequest, ListStepsResponse, ReadStepResultRequest,
+        SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
+        batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
     server::Server,
+    store::Store,
 };
 
 use crate::backend::ScriptedBackend;
@@ -20,11 +22,17 @@ use crate::backend::ScriptedBackend;
 /// What tests take from a stream at once: the largest summaries and results.
 const MAX_MESSAGE: usize = 80 * 1024 * 1024;
 
-/// A server, its backend and its folder.
+/// A client of one server.
+pub(crate) struct Client {
+    pub(crate) channel: Channel,
+}
+
+/// A server, its backend and its folder. It is also a client of that server.
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
-    pub(crate) channel: Channel,
-    pub(crate) data: tempfile::TempDir,
+    client: Client,
+    /// The store's folder; it goes with the rig.
+    _data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
 }
@@ -53,8 +61,28 @@ impl Rig {
         };
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
-        let channel = connect(server.endpoint()).await;
-        Self { backend, channel, data, config, server: Some(server) }
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// A server on a store of the test's own.
+    pub(crate) async fn start_on(store: Arc<dyn Store>) -> Self {
+        let backend = ScriptedBackend::start().await;
+        let data = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
+            shutdown_grace: Duration::from_millis(500),
+            backends: vec![backend.config("stub")],
+            ..Config::default()
+        };
+        let server = Server::start_on(store, config.clone()).await.expect("the server starts");
+        let client = Client::connect(server.endpoint()).await;
+        Self { backend, client, _data: data, config, server: Some(server) }
+    }
+
+    /// The server itself, which the rig then no longer has.
+    pub(crate) fn take_server(&mut self) -> Server {
+        self.server.take().expect("it runs")
     }
 
     /// Stops the server well and starts it again on the same folder.
@@ -66,7 +94,7 @@ impl Rig {
     /// Starts a server that was stopped on the same folder.
     pub(crate) async fn start_again(&mut self) {
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
-        self.channel = connect(server.endpoint()).await;
+        self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);
     }
 
@@ -76,6 +104,20 @@ impl Rig {
 
     pub(crate) fn endpoint(&self) -> &str {
         self.server.as_ref().expect("it runs").endpoint()
+    }
+}
+
+impl std::ops::Deref for Rig {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Client {
+    pub(crate) async fn connect(endpoint: &str) -> Self {
+        Self { channel: connect(endpoint).await }
     }
 
     pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
@@ -152,6 +194,39 @@ impl Rig {
     pub(crate) async fn list_steps(&self, request: ListStepsRequest) -> Result<ListStepsResponse, Status> {
         Ok(self.tasks().list_steps(request).await?.into_inner())
     }
+
+    pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
+        let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
+        Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
+    }
+
+    /// All keys of task "T" in these states, in pages of this size.
+    pub(crate) async fn keys(&self, states: &[KeyState], page_size: i32) -> Result<Vec<KeyRecord>, Status> {
+        let mut keys = Vec::new();
+        let mut page_token = String::new();
+        loop {
+            let states = states.iter().map(|state| i32::from(*state)).collect();
+            let request = ListKeysRequest { task_id: "T".into(), states, page_size, page_token };
+            let page = self.tasks().list_keys(request).await?.into_inner();
+            assert!(page.keys.len() <= usize::try_from(page_size).expect("a size"), "a page has a bound");
+            keys.extend(page.keys);
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                return Ok(keys);
+            }
+        }
+    }
+
+    /// Settles a key of task "T".
+    pub(crate) async fn settle(&self, key: &str, fate: Fate) -> Result<KeyRecord, Status> {
+        let request = SettleKeyRequest { task_id: "T".into(), key: key.into(), fate: Some(fate) };
+        Ok(self.tasks().settle_key(request).await?.into_inner().key.expect("a key"))
+    }
+
+    pub(crate) async fn end_task(&self, task_id: &str, reason: &str) -> Result<(), Status> {
+        let request = EndTaskRequest { task_id: task_id.into(), reason: reason.into() };
+        self.tasks().end_task(request).await.map(|_| ())
+    }
 }
 
 pub(crate) async fn connect(endpoint: &str) -> Channel {
@@ -213,7 +288,7 @@ impl Ran {
         &self.events[0].batch_id
     }
 
-    /// The kinds of events with their call, in order: "started", "call_started 0", …
+    /// The kinds of events with their call, in order: `"started"`, `"call_started 0"`, …
     pub(crate) fn story(&self) -> Vec<String> {
         self.events.iter().filter_map(|event| event.event.as_ref()).map(tell).collect()
     }

@@ -300,12 +300,11 @@ impl Track {
         let nanos = u64::try_from(seen.now.wall.0 - begin.0).unwrap_or(0);
         assert_eq!(finished.duration, Duration::from_nanos(nanos), "the duration runs from the first attempt: {at}");
         let skips = matches!(finished.ending, Ending::Skipped { .. });
-        match call.step {
-            Some(step) => assert_eq!(finished.step_id, step, "a call ends as the step it began: {at} call {place}"),
-            None => {
-                let used = around.used.contains(&finished.step_id);
-                assert_eq!(used, skips, "a new call is a new step, a skipped one an old one: {at} call {place}");
-            }
+        if let Some(step) = call.step {
+            assert_eq!(finished.step_id, step, "a call ends as the step it began: {at} call {place}");
+        } else {
+            let used = around.used.contains(&finished.step_id);
+            assert_eq!(used, skips, "a new call is a new step, a skipped one an old one: {at} call {place}");
         }
         if call.place == Place::Waiting {
             assert!(!self.blocked(place), "a call ends in its turn: {at} call {place}");

@@ -189,10 +189,9 @@ impl Bench {
     }
 
     pub(super) fn error(&self, batch: BatchNo, index: u32) -> &CallError {
-        match &self.end(batch, index).ending {
-            Ending::Failed(error) => error,
-            other => panic!("call {index} has not failed: {other:?}"),
-        }
+        let ending = &self.end(batch, index).ending;
+        let Ending::Failed(error) = ending else { panic!("call {index} has not failed: {ending:?}") };
+        error
     }
 
     pub(super) fn key(&self, key: &str) -> &KeyRecord {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::proto::{BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, StopReason};
+use crate::proto::{BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, KeyState, StopReason};
 
 /// The value's name in lower case without its enum's prefix; `unknown_7` where a newer server sent a number that this
 /// client has no name for.
@@ -26,6 +26,7 @@ word!(batch_status, BatchStatus, "BATCH_STATUS_");
 word!(call_status, CallStatus, "CALL_STATUS_");
 word!(stop_reason, StopReason, "STOP_REASON_");
 word!(error_reason, CallErrorReason, "CALL_ERROR_REASON_");
+word!(key_state, KeyState, "KEY_STATE_");
 word!(in_doubt, InDoubtPolicy, "IN_DOUBT_POLICY_");
 
 /// Whole milliseconds; none below zero.
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!(error_reason(CallErrorReason::ToolNotBatchable.into()), "tool_not_batchable");
         assert_eq!(stop_reason(StopReason::AwaitingReview.into()), "awaiting_review");
         assert_eq!(in_doubt(InDoubtPolicy::Lookup.into()), "lookup");
+        assert_eq!(key_state(KeyState::Unknown.into()), "unknown");
         assert_eq!(mode(99), "unknown_99");
     }
 

@@ -6,6 +6,7 @@ mod duration;
 mod fit;
 mod options;
 mod reference;
+mod task;
 mod text;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use calls::{MAX_ARGS_BYTES, MAX_KEY_BYTES, MAX_TOOL_BYTES};
 pub use content::content_digest;
 pub use fit::{Fitted, MAX_STATUS_BYTES, fit};
 pub use options::{MAX_ATTEMPTS, MAX_BACKOFF, MAX_CALL_TIMEOUT, MAX_CONCURRENCY, MAX_MULTIPLIER};
+pub use task::{MAX_REASON_BYTES, check_end, check_settle};
 pub use text::{MAX_AGENT_ID_BYTES, MAX_BATCH_ID_BYTES, MAX_TASK_ID_BYTES};
 
 /// The longest description of one violation. The longest that this module writes itself has less; what is cut is text from elsewhere.

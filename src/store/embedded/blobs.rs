@@ -20,6 +20,7 @@ use bytes::{Bytes, BytesMut};
 use super::{
     disk,
     seal::{HEAD, Head, Seal},
+    syscall,
 };
 use crate::{
     clock::Clock,
@@ -146,14 +147,15 @@ impl Blobs {
             Ok(end) => {
                 // A failed sync says nothing about what is on the disk, and is never asked again.
                 open.sound = false;
-                open.file.sync_data().map_err(|error| disk::failure("cannot sync", &open.path, &error))?;
+                syscall::sync_data(&open.file, &open.path)
+                    .map_err(|error| disk::failure("cannot sync", &open.path, &error))?;
                 open.sound = true;
                 open.end = end;
                 Ok(blob)
             }
             Err(error) => {
                 // What was written is of no use, and the space may be needed.
-                open.sound = open.file.set_len(blob.offset).is_ok();
+                open.sound = syscall::set_len(&open.file, &open.path, blob.offset).is_ok();
                 Err(disk::failure("cannot write", &open.path, &error))
             }
         }
@@ -167,7 +169,7 @@ impl Blobs {
             frame.clear();
             frame.extend_from_slice(&self.frame_head(blob, number, content));
             frame.extend_from_slice(content);
-            open.file.write_all_at(&frame, end)?;
+            syscall::write_at(&open.file, &open.path, &frame, end)?;
             end += frame.len() as u64;
         }
         Ok(end)

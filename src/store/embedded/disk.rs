@@ -1,11 +1,12 @@
 //! Files and folders whose names survive loss of power, and what the system's errors mean for the store.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Write as _},
+    fs::{self, File},
+    io::{self, ErrorKind},
     path::Path,
 };
 
+use super::syscall;
 use crate::store::Error;
 
 /// Says which file, what was tried and what to do; `doing` reads like "cannot read".
@@ -28,7 +29,8 @@ pub(super) fn is_full(kind: ErrorKind) -> bool {
 
 /// Makes the names in a folder durable.
 pub(super) fn sync_dir(path: &Path) -> Result<(), Error> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(|error| failure("cannot sync the folder", path, &error))
+    let synced = File::open(path).and_then(|dir| syscall::sync_all(&dir, path));
+    synced.map_err(|error| failure("cannot sync the folder", path, &error))
 }
 
 /// Makes a folder, and those above it, with durable names.
@@ -41,7 +43,7 @@ pub(super) fn create_dir(path: &Path) -> Result<(), Error> {
         Some(_) | None => Path::new("."),
     };
     create_dir(parent)?;
-    match fs::create_dir(path) {
+    match syscall::create_dir(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(failure("cannot make the folder", path, &error)),
         Ok(()) | Err(_) => sync_dir(parent),
     }
@@ -49,22 +51,22 @@ pub(super) fn create_dir(path: &Path) -> Result<(), Error> {
 
 /// Opens a file for reading and writing; `create` makes it if it is not there.
 pub(super) fn open(path: &Path, create: bool) -> Result<File, Error> {
-    let opened = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(path);
-    opened.map_err(|error| failure("cannot open", path, &error))
+    syscall::open(path, create).map_err(|error| failure("cannot open", path, &error))
 }
 
 /// Writes a file from its beginning, drops what it held before, and makes its content durable, but not its name.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<File, Error> {
-    let mut file = open(path, true)?;
-    let written = file.set_len(0).and_then(|()| file.write_all(content)).and_then(|()| file.sync_all());
+    let file = open(path, true)?;
+    let written = syscall::set_len(&file, path, 0)
+        .and_then(|()| syscall::write_at(&file, path, content, 0))
+        .and_then(|()| syscall::sync_all(&file, path));
     written.map_err(|error| failure("cannot write", path, &error))?;
     Ok(file)
 }
 
 /// Deletes a file or folder, if there is one.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
+    match syscall::remove(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(failure("cannot delete", path, &error)),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -24,7 +24,9 @@ use super::{
     integrity::Tally,
     options::Options,
     overlay::{Layered, Records},
+    room::{Mark, Room},
     seal::bytes_at,
+    syscall,
 };
 use crate::store::{Error, Order, TASK_PREFIX};
 
@@ -57,7 +59,7 @@ pub(super) struct Index {
     dir: PathBuf,
     store_id: [u8; 16],
     /// Free space that a checkpoint leaves.
-    reserve: u64,
+    reserve: Mark,
     /// Set by an error that leaves sled in an unknown state: nothing more is written to it.
     broken: AtomicBool,
 }
@@ -192,14 +194,13 @@ impl Index {
     /// Refuses a batch of so many bytes where it might not fit on the disk. A batch that fails midway is worse than none: even
     /// sled's reads write then, as they go on with what it began, and fail until the next start.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), Error> {
-        let disk = rustix::fs::fstatvfs(&self.file);
-        let disk = disk.map_err(|error| disk::failure("cannot see the free space of", &self.dir, &error.into()))?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let needed = (bytes as u64).saturating_mul(AMPLIFICATION).saturating_add(self.reserve);
-        if free >= needed {
+        let room = Room::of(&self.file, &self.dir)?;
+        let reserve = room.mark(self.reserve);
+        let needed = (bytes as u64).saturating_mul(AMPLIFICATION).saturating_add(reserve);
+        if room.free >= needed {
             return Ok(());
         }
-        let dir = self.dir.display();
+        let (dir, free) = (self.dir.display(), room.free);
         Err(Error::Full(format!(
             "{dir} needs {needed} free bytes for a checkpoint, {free} are there; free some space on that disk"
         )))
@@ -223,15 +224,19 @@ impl Index {
         record.extend_from_slice(&checkpoint.lsn.to_be_bytes());
         record.extend_from_slice(&checkpoint.globals.encode());
         batch.insert(CHECKPOINT_KEY, with_checksum(CHECKPOINT_KEY, &record));
-        self.guard("write", || self.db.apply_batch(batch.clone()))
+        self.guard("write", || {
+            syscall::before_foreign_write(&self.dir)?;
+            self.db.apply_batch(batch.clone())
+        })
     }
 
     /// Makes what was applied durable.
     pub(super) fn sync(&self) -> Result<(), Error> {
         self.guard("write", || self.db.flush())?;
-        self.file.sync_data().map_err(|error| {
+        let path = self.dir.join("db");
+        syscall::sync_data(&self.file, &path).map_err(|error| {
             self.broken.store(true, Ordering::Relaxed);
-            disk::failure("cannot sync", &self.dir.join("db"), &error)
+            disk::failure("cannot sync", &path, &error)
         })
     }
 

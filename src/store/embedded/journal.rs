@@ -3,8 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
-    os::unix::fs::FileExt as _,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -16,6 +15,7 @@ use super::{
     replay::{Image, Replay, replay},
     seal::{HEAD, Head, Seal},
     supply::Supply,
+    syscall,
 };
 use crate::store::Error;
 
@@ -48,7 +48,7 @@ impl JournalFile {
     pub(super) fn create(dir: &Path, store_id: &[u8; 16], number: u32, capacity: usize) -> Result<Self, Error> {
         let (path, draft) = (dir.join(number.to_string()), dir.join(format!("{number}{DRAFT}")));
         let head = Head { kind: KIND, store_id: *store_id, number };
-        let made = fill(&draft, &head, capacity).and_then(|file| fs::rename(&draft, &path).map(|()| file));
+        let made = fill(&draft, &head, capacity).and_then(|file| syscall::rename(&draft, &path).map(|()| file));
         let file = made.map_err(|error| {
             // What could not be finished must not keep its space.
             let failure = disk::failure("cannot make the journal file", &path, &error);
@@ -60,16 +60,17 @@ impl JournalFile {
 }
 
 fn fill(path: &Path, head: &Head, capacity: usize) -> io::Result<File> {
-    let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+    let file = syscall::open(path, true)?;
+    syscall::set_len(&file, path, 0)?;
     let zeros = vec![0; FILL.min(capacity)];
-    let mut left = capacity;
-    while left > 0 {
-        let part = left.min(FILL);
-        file.write_all(&zeros[..part])?;
-        left -= part;
+    let mut at = 0;
+    while at < capacity {
+        let part = FILL.min(capacity - at);
+        syscall::write_at(&file, path, &zeros[..part], at as u64)?;
+        at += part;
     }
-    file.write_all_at(&head.encode(), 0)?;
-    file.sync_all()?;
+    syscall::write_at(&file, path, &head.encode(), 0)?;
+    syscall::sync_all(&file, path)?;
     Ok(file)
 }
 
@@ -123,7 +124,8 @@ impl Journal {
                 // nothing is lost if the power goes meanwhile.
                 let file = &files[place.image];
                 let frame = &images[place.image].bytes[place.offset..end];
-                let synced = file.file.write_all_at(frame, place.offset as u64).and_then(|()| file.file.sync_data());
+                let written = syscall::write_at(&file.file, &file.path, frame, place.offset as u64);
+                let synced = written.and_then(|()| syscall::sync_data(&file.file, &file.path));
                 synced.map_err(|error| disk::failure("cannot write", &file.path, &error))?;
                 (place.image, end)
             }
@@ -149,12 +151,12 @@ impl Journal {
             self.position = HEAD;
         }
         let JournalFile { file, path, .. } = &self.current;
-        if let Err(error) = file.write_all_at(&self.buffer, self.position as u64) {
+        if let Err(error) = syscall::write_at(file, path, &self.buffer, self.position as u64) {
             // A part of the frame may be there. Of a higher generation, the next frame with this number takes its place for good.
             self.generation += 1;
             return Err(disk::failure("cannot write", path, &error));
         }
-        if let Err(error) = file.sync_data() {
+        if let Err(error) = syscall::sync_data(file, path) {
             // Even one for lack of space is final: the system may have dropped what it could not write.
             let path = path.display();
             return Err(Error::Failed(format!("cannot sync {path}: {error}; look at the disk, then start again")));
@@ -164,6 +166,11 @@ impl Journal {
         self.position += length;
         self.buffer.shrink_to(BUFFER_KEPT);
         Ok((lsn, length))
+    }
+
+    /// How much fits behind what is in the current file.
+    pub(super) fn left(&self) -> usize {
+        self.current.capacity - self.position
     }
 
     /// Writes to another file from now on, to see what comes of its errors.

@@ -11,6 +11,7 @@ use std::{
 use super::{
     disk,
     seal::{Seal, bytes_at},
+    syscall,
 };
 use crate::store::Error;
 
@@ -53,7 +54,7 @@ impl Mark {
         let mut slot = [0; SLOT];
         slot[..8].copy_from_slice(&number);
         slot[8..12].copy_from_slice(&self.seal.over(&[&number]).to_be_bytes());
-        if let Err(error) = file.write_all_at(&slot, (lsn % 2) * SLOT as u64) {
+        if let Err(error) = syscall::write_at(file, &self.path, &slot, (lsn % 2) * SLOT as u64) {
             tracing::warn!(%error, file = %self.path.display(), "acknowledged commits are no longer noted");
             self.file = None;
         }

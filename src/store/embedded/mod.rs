@@ -10,6 +10,10 @@
 mod blobs;
 mod checkpoint;
 mod disk;
+#[cfg(test)]
+mod fault;
+#[cfg(test)]
+mod fault_tests;
 mod frame;
 mod index;
 mod integrity;
@@ -20,17 +24,20 @@ mod mark;
 mod options;
 mod overlay;
 mod replay;
+mod room;
 mod seal;
 mod sentinel;
 mod supply;
+mod syscall;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::{
     fmt,
+    fs::File,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     thread,
 };
@@ -46,11 +53,12 @@ use self::{
     lock::Lock,
     options::Options,
     overlay::{Overlay, Records},
+    room::Room,
     sentinel::Found,
     supply::{Ending, Supply},
     writer::Writer,
 };
-use super::{BlobRef, Commit, Error, Order, Store, bounds};
+use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds};
 use crate::clock::Clock;
 
 /// The highest number of a blob file, kept so that none is used twice.
@@ -64,6 +72,9 @@ pub struct Embedded {
     supply: Arc<Supply>,
     writer: Mutex<Writer>,
     blobs: Blobs,
+    /// The folder itself, to see the free space of its disk.
+    dir: (PathBuf, File),
+    options: Options,
     _lock: Lock,
 }
 
@@ -89,7 +100,7 @@ pub struct Stats {
 }
 
 impl Embedded {
-    /// Opens the store in a folder, or makes a new one where there is none. Waits up to 5 s for another process to let go of it.
+    /// Opens the store in a folder, or makes a new one where there is none. Waits up to 4 s for another process to let go of it.
     ///
     /// # Errors
     /// [`Error::InUse`], [`Error::Newer`], [`Error::NotWritable`], [`Error::Full`]; [`Error::Damaged`] where something that was stored
@@ -132,9 +143,11 @@ impl Embedded {
             supply.ask();
         }
         let writer = Mutex::new(Writer::new(journal, options.checkpoint));
-        let store = Self { checkpointer, layers, supply, writer, blobs, _lock: lock };
+        let folder = File::open(dir).map_err(|error| disk::failure("cannot open", dir, &error))?;
+        let (dir, options) = ((dir.to_owned(), folder), options.clone());
+        let store = Self { checkpointer, layers, supply, writer, blobs, dir, options, _lock: lock };
         let (stats, ms) = (store.stats(), clock.now().mono.as_millis());
-        tracing::info!(dir = %dir.display(), records = stats.global_records, lsn = stats.lsn, replayed, ms, "store opened");
+        tracing::info!(dir = %store.dir.0.display(), records = stats.global_records, lsn = stats.lsn, replayed, ms, "store opened");
         Ok(store)
     }
 
@@ -233,6 +246,33 @@ impl Store for Embedded {
 
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error> {
         self.blobs.read(blob, offset, max)
+    }
+
+    fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {
+        let (dir, folder) = &self.dir;
+        let (stuck, empty) = self.supply.stuck();
+        if purpose == RoomFor::NewWork {
+            if let Some(trouble) = self.supply.trouble() {
+                return Err(Error::Failed(format!("{trouble}; only what is running is written; start again")));
+            }
+            let room = Room::of(folder, dir)?;
+            let mark = room.mark(self.options.new_work);
+            if room.free < mark {
+                let (dir, free) = (dir.display(), room.free);
+                return Err(Error::Full(format!(
+                    "the disk of {dir} has {free} free bytes, and new work needs {mark}; free some space on that disk"
+                )));
+            }
+        }
+        let left = self.writer()?.left() + empty;
+        match stuck {
+            Some(cause) if left < self.options.journal_share => {
+                // There may be space by now: this finds out.
+                self.supply.ask();
+                Err(Error::Full(format!("the rest of the journal is kept for what is running: {cause}")))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn verify(&self, task_seq: u64) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     frame,
     integrity::{TALLY_RECORD, Tally},
+    room::Mark,
     seal,
 };
 use crate::store::{MAX_COMMIT_BYTES, MAX_COMMIT_OPS, OP_OVERHEAD};
@@ -28,7 +29,8 @@ pub(super) struct Options {
     pub(super) checkpoint: usize,
     /// How long a commit waits for a journal file when all are in use: a hundred usual checkpoints.
     pub(super) journal_wait: Duration,
-    /// How long opening waits for the lock: after a kill -9 the old process needs a moment to go (RELIABILITY.md I25).
+    /// How long opening waits for the lock: after a kill -9 the old process needs a moment to go, and a second server is to say
+    /// within 5 s that the folder is in use (RELIABILITY.md I25).
     pub(super) lock_wait: Duration,
     /// A blob file takes no further blob from this length on, so that files die whole as what they hold expires.
     pub(super) blob_file: u64,
@@ -38,7 +40,11 @@ pub(super) struct Options {
     pub(super) sled_cache: u64,
     /// Free space on the disk below which no checkpoint begins, besides what it writes: what the running calls need to end
     /// (RELIABILITY.md I22).
-    pub(super) reserve: u64,
+    pub(super) reserve: Mark,
+    /// Free space on the disk below which no new work is taken: the rest of the journal's files, and results of running calls.
+    pub(super) new_work: Mark,
+    /// The part of the journal that is kept for what runs when no file can be made or emptied: some 4,000 calls.
+    pub(super) journal_share: usize,
 }
 
 impl Default for Options {
@@ -48,11 +54,13 @@ impl Default for Options {
             journal_files: 4,
             checkpoint: 4 << 20,
             journal_wait: Duration::from_secs(10),
-            lock_wait: Duration::from_secs(5),
+            lock_wait: Duration::from_secs(4),
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
             sled_cache: 64 << 20,
-            reserve: 64 << 20,
+            reserve: Mark { bytes: 64 << 20, share: 32 },
+            new_work: Mark { bytes: 256 << 20, share: 8 },
+            journal_share: JOURNAL_FILE / 4,
         }
     }
 }

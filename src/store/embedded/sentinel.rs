@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::disk;
+use super::{disk, syscall};
 use crate::store::Error;
 
 /// Rises when an older program could misread what a newer one wrote.
@@ -74,7 +74,7 @@ pub(super) fn draft_new(dir: &Path) -> Result<[u8; 16], Error> {
 /// Ends the making of a store.
 pub(super) fn finish(dir: &Path) -> Result<(), Error> {
     let path = dir.join("STORE");
-    fs::rename(draft(dir), &path).map_err(|error| disk::failure("cannot write", &path, &error))?;
+    syscall::rename(&draft(dir), &path).map_err(|error| disk::failure("cannot write", &path, &error))?;
     disk::sync_dir(dir)
 }
 

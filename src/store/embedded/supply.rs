@@ -112,7 +112,8 @@ impl Supply {
             return Ok(state.idle.swap_remove(at));
         }
         let causes: Vec<&Error> = [&state.trouble, &state.put_off, &state.unmade].into_iter().flatten().collect();
-        let full = causes.iter().any(|cause| matches!(cause, Error::Full(_)));
+        // A checkpoint that failed midway, even for lack of space, is mended by a new start only.
+        let full = state.trouble.is_none() && causes.iter().any(|cause| matches!(cause, Error::Full(_)));
         let causes: Vec<String> = causes.into_iter().map(Error::to_string).collect();
         if full {
             return Err(Error::Full(format!("all journal files are in use, and {}", causes.join("; "))));
@@ -122,6 +123,14 @@ impl Supply {
             return Err(Error::Failed(format!("no checkpoint ended within {wait:?}; is the disk stuck? Start again")));
         }
         Err(Error::Failed(format!("all journal files are in use, and {}; start again", causes.join("; "))))
+    }
+
+    /// Why no file can be made or emptied at the moment, if that is so; and how much fits into those that are empty.
+    pub(super) fn stuck(&self) -> (Option<Error>, usize) {
+        let state = self.state();
+        let cause = [&state.trouble, &state.put_off, &state.unmade].into_iter().flatten().next().cloned();
+        let empty = state.idle.iter().filter(|file| file.last_lsn <= state.durable);
+        (cause, empty.map(|file| file.capacity - HEAD).sum())
     }
 
     /// Puts a file that was filled aside until sled has what is in it.

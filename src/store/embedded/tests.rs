@@ -11,7 +11,7 @@ use std::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::*;
+use super::{room::Mark, *};
 use crate::store::TASK_PREFIX;
 
 type Model = BTreeMap<Bytes, Bytes>;
@@ -25,7 +25,9 @@ fn small() -> Options {
         lock_wait: Duration::ZERO,
         blob_file: 1 << 20,
         sled_cache: 1 << 20,
-        reserve: 0,
+        reserve: Mark { bytes: 0, share: 1 },
+        new_work: Mark { bytes: 0, share: 1 },
+        journal_share: 4 << 10,
         ..Options::default()
     }
 }
@@ -44,7 +46,8 @@ impl Embedded {
 
     /// Stops without a last checkpoint.
     pub(in crate::store) fn crash(mut self) {
-        self.checkpointer.stop(Ending::Abrupt).unwrap();
+        // A checkpoint that failed before is no matter of the crash.
+        let _earlier = self.checkpointer.stop(Ending::Abrupt);
     }
 
     fn checkpoint(&self) {
@@ -577,7 +580,8 @@ fn commits_go_on_without_checkpoints_until_the_journal_is_full() {
 fn a_disk_without_room_for_checkpoints_costs_no_read_and_no_commit() {
     let dir = tempfile::tempdir().unwrap();
     let mut model = Model::new();
-    let without_room = Options { reserve: u64::MAX, ..small() };
+    // No disk is free as a whole.
+    let without_room = Options { reserve: Mark { bytes: u64::MAX, share: 1 }, ..small() };
     let store = Embedded::open_with(dir.path(), &without_room).unwrap();
     fill(&store, &mut model, 0..25);
     let value = Bytes::from(vec![0; 1_000]);
@@ -591,12 +595,44 @@ fn a_disk_without_room_for_checkpoints_costs_no_read_and_no_commit() {
         outcome.err()
     });
     assert!(matches!(&refused, Some(Error::Full(text)) if text.contains("free bytes for a checkpoint")), "{refused:?}");
+    for purpose in [RoomFor::NewWork, RoomFor::Deletions] {
+        let refused = store.check_room(purpose);
+        assert!(
+            matches!(&refused, Err(Error::Full(text)) if text.contains("is kept for what is running")),
+            "{refused:?}"
+        );
+    }
     assert_eq!((content(&store), store.stats().checkpointed_lsn), (model.clone(), 0));
     assert!(matches!(store.close(), Err(Error::Full(_))));
     let store = Embedded::open_with(dir.path(), &small()).unwrap();
     fill(&store, &mut model, 25..60);
     assert_eq!(content(&store), model);
     store.close().unwrap();
+}
+
+#[test]
+fn new_work_is_refused_while_what_runs_can_still_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open_with(dir.path(), &small()).unwrap();
+    assert_eq!(store.check_room(RoomFor::NewWork), Ok(()));
+    drop(store);
+    let low = Options { new_work: Mark { bytes: u64::MAX, share: 1 }, ..small() };
+    let store = Embedded::open_with(dir.path(), &low).unwrap();
+    let refused = store.check_room(RoomFor::NewWork);
+    assert!(matches!(&refused, Err(Error::Full(text)) if text.contains("free some space")), "{refused:?}");
+    assert_eq!(store.check_room(RoomFor::Deletions), Ok(()));
+    let mut model = Model::new();
+    fill(&store, &mut model, 0..30);
+    assert_eq!(content(&store), model);
+    drop(store);
+    let store = Embedded::open_with(dir.path(), &small()).unwrap();
+    store.layers.index().break_it();
+    fill(&store, &mut model, 30..31);
+    store.checkpoint();
+    let refused = store.check_room(RoomFor::NewWork);
+    assert!(matches!(&refused, Err(Error::Failed(text)) if text.contains("start again")), "{refused:?}");
+    fill(&store, &mut model, 31..32);
+    assert_eq!(content(&store), model);
 }
 
 #[test]

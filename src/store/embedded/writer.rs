@@ -52,6 +52,11 @@ impl Writer {
         Ok(())
     }
 
+    /// How much fits behind what is in the current journal file.
+    pub(super) fn left(&self) -> usize {
+        self.journal.left()
+    }
+
     #[cfg(test)]
     pub(super) fn journal(&mut self) -> &mut Journal {
         &mut self.journal

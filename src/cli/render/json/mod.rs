@@ -12,12 +12,13 @@ use serde_json::value::RawValue;
 
 use super::words;
 use shapes::{
-    BatchLine, Body, ErrorLine, EventLine, OptionsLine, PlannedLine, Raw, ResultLine, ResultPart, RetryLine, StepLine,
-    SummaryLine, ToolLine, UsageLine,
+    BatchLine, Body, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw, ResultLine,
+    ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine,
 };
 
 use crate::proto::{
-    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, PlannedCall, Step, Tool, batch_event::Event,
+    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, KeyRecord, PlannedCall, Step, Tool,
+    batch_event::Event,
 };
 
 /// An event of a batch.
@@ -136,6 +137,24 @@ pub(crate) fn step(step: &Step) -> String {
             })
             .collect(),
     })
+}
+
+/// A key of a task.
+pub(crate) fn key(key: &KeyRecord) -> String {
+    write(&KeyLine {
+        key: &key.key,
+        state: words::key_state(key.state),
+        step_id: &key.step_id,
+        base_tool: &key.base_tool,
+        idempotency_key: &key.idempotency_key,
+        update_time: time(key.update_time.as_ref()),
+        settled_by: &key.settled_by,
+    })
+}
+
+/// A task that was told to end.
+pub(crate) fn ended_task(task_id: &str) -> String {
+    write(&EndedTaskLine { task_id, ended: true })
 }
 
 /// A tool of the agent's list.

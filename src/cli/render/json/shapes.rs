@@ -236,6 +236,28 @@ pub(super) struct UsageLine<'a> {
 }
 
 #[derive(Serialize)]
+pub(super) struct KeyLine<'a> {
+    pub(super) key: &'a str,
+    pub(super) state: Cow<'static, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) step_id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) base_tool: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) idempotency_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) update_time: Option<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) settled_by: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct EndedTaskLine<'a> {
+    pub(super) task_id: &'a str,
+    pub(super) ended: bool,
+}
+
+#[derive(Serialize)]
 pub(super) struct ToolLine<'a> {
     pub(super) name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]

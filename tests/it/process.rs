@@ -1,0 +1,147 @@
+//! The program itself as a process, for what only a process can do: be killed, take signals, end with a code.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use crate::{backend::ScriptedBackend, rig::Client};
+
+/// Only a test that already failed waits this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `toolbatch serve` on a folder of its own, over any number of processes, with a scripted backend that outlives them.
+pub(crate) struct Program {
+    pub(crate) backend: ScriptedBackend,
+    folder: tempfile::TempDir,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    log: watch::Receiver<Log>,
+    reader: std::thread::JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Log {
+    lines: Vec<String>,
+    ended: bool,
+}
+
+/// What can be sent to a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Signal {
+    Terminate,
+    Interrupt,
+    Kill,
+}
+
+impl Program {
+    /// A program whose tools are the stub tools; it is not started.
+    pub(crate) async fn new(shutdown_grace: &str) -> Self {
+        let backend = ScriptedBackend::start().await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let this = Self { backend, folder, running: None };
+        let text = format!(
+            "listen = \"{}\"\ndata_dir = \"{}\"\nshutdown_grace = \"{shutdown_grace}\"\n\n[[backends]]\nname = \"stub\"\n\
+             addresses = [\"{}\"]\n",
+            this.endpoint(),
+            this.folder.path().join("data").display(),
+            this.backend.address()
+        );
+        std::fs::write(this.config(), text).expect("the configuration is written");
+        this
+    }
+
+    fn config(&self) -> PathBuf {
+        self.folder.path().join("toolbatch.toml")
+    }
+
+    pub(crate) fn endpoint(&self) -> String {
+        format!("unix:{}", self.folder.path().join("socket").display())
+    }
+
+    /// Starts a process and waits until it serves.
+    pub(crate) async fn start(&mut self) -> Client {
+        assert!(self.running.is_none(), "it runs already");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_toolbatch"))
+            .args(["serve", "--config"])
+            .arg(self.config())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let (sender, log) = watch::channel(Log::default());
+        let reader = std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                sender.send_modify(|log| log.lines.push(line));
+            }
+            sender.send_modify(|log| log.ended = true);
+        });
+        self.running = Some(Running { child, log, reader });
+        self.logged("serving").await;
+        Client::connect(&self.endpoint()).await
+    }
+
+    /// Waits until a line of its log holds this.
+    pub(crate) async fn logged(&mut self, part: &str) {
+        let log = &mut self.running.as_mut().expect("it runs").log;
+        let waiting = log.wait_for(|log| log.ended || log.lines.iter().any(|line| line.contains(part)));
+        let log = tokio::time::timeout(PATIENCE, waiting).await;
+        let log = log.unwrap_or_else(|_| panic!("the program never says {part:?}")).expect("the reader lives");
+        assert!(
+            log.lines.iter().any(|line| line.contains(part)),
+            "it ended without {part:?}:\n{}",
+            log.lines.join("\n")
+        );
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let name = match signal {
+            Signal::Terminate => "TERM",
+            Signal::Interrupt => "INT",
+            Signal::Kill => "KILL",
+        };
+        let pid = self.running.as_ref().expect("it runs").child.id();
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().expect("there is a shell");
+        assert!(sent.success(), "the process is there");
+    }
+
+    /// Waits until the process has ended.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let Running { mut child, mut log, reader } = self.running.take().expect("it runs");
+        let over = tokio::time::timeout(PATIENCE, log.wait_for(|log| log.ended)).await.is_ok();
+        if !over {
+            child.kill().expect("it can be killed");
+        }
+        let status = child.wait().expect("it can be waited for");
+        reader.join().expect("the reader does not panic");
+        let log = log.borrow().lines.join("\n");
+        assert!(over, "the program does not end:\n{log}");
+        assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
+        status
+    }
+
+    /// Ends it as a crash does.
+    pub(crate) async fn crash(&mut self) {
+        self.signal(Signal::Kill);
+        self.ended().await;
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            // It may have ended by itself.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+}
