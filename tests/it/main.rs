@@ -1,6 +1,5 @@
 //! The tests that need more than one module, in one binary, so that it is linked once. Most run over real connections.
 
-#[allow(dead_code, unused_imports, reason = "the crash tests use the rest of it")]
 mod backend;
 mod backends;
 mod batches;
