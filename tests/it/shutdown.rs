@@ -1,9 +1,6 @@
 //! R9: what a signal does to the program, and what the next start makes of it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
@@ -114,14 +111,13 @@ async fn the_end_does_not_wait_for_clients_nor_for_calls_beyond_the_grace() {
     let health = watch_health(&client).await;
     let socket = tokio::net::UnixStream::connect(program.socket()).await.expect("it listens");
 
-    let told = Instant::now();
     program.signal(Signal::Terminate);
     let (story, last) = rest_of_a_stopping_stream(events).await;
     assert!(story.is_empty(), "{story:?}");
     assert_eq!(last, 0);
-    assert_eq!(program.ended().await.code(), Some(0));
     // It takes 2.5 s at the most; the rest is for machines that are short of processors.
-    assert!(told.elapsed() < Duration::from_secs(15), "{:?}", told.elapsed());
+    let ended = tokio::time::timeout(Duration::from_secs(15), program.ended()).await.expect("it ends all the same");
+    assert_eq!(ended.code(), Some(0));
     drop((stalled, health, socket));
 
     program
