@@ -2,7 +2,7 @@
 
 mod serve;
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 use tonic::{Code, transport::Channel};
