@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     error::Error,
     keys::key_record,
+    persist::Written,
     read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
@@ -217,7 +218,8 @@ impl Loop {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
         let value = match self.written(&at) {
-            Some(value) => value.cloned(),
+            Some(Written::Value(value)) => Some(value.clone()),
+            Some(Written::Deleted) => None,
             None => self.reader.store.get(&at)?,
         };
         value.map(|value| key_record(&value, key)).transpose()

@@ -37,6 +37,13 @@ pub(super) struct Group {
     pub(super) replies: Vec<Box<dyn FnOnce()>>,
 }
 
+/// A record as an open group has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Written<'a> {
+    Value(&'a Bytes),
+    Deleted,
+}
+
 impl Group {
     pub(super) fn put(&mut self, key: Bytes, value: Bytes) {
         self.bytes += key.len() + value.len();

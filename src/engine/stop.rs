@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     Command, Engine,
     error::Error,
+    persist::Written,
     read::{BatchView, Located},
     run::Loop,
 };
@@ -123,8 +124,9 @@ impl Loop {
         }
         let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
         match self.written(&layout::task(task)) {
-            Some(Some(value)) => Ok(Some((task, records::decode(value)?))),
-            Some(None) | None => Ok(Some((task, record))),
+            Some(Written::Value(value)) => Ok(Some((task, records::decode(value)?))),
+            Some(Written::Deleted) => Ok(None),
+            None => Ok(Some((task, record))),
         }
     }
 }

@@ -182,7 +182,7 @@ fn difference(seen: &BatchEvent, kept: Option<&BatchEvent>) -> String {
     format!("sequence {sequence}: a client saw .. {}, and the log has .. {}", from(&seen_text), from(inner))
 }
 
-/// I14: one end, and the log, the summary, GetBatch and the journal agree.
+/// I14: one end, and the log, the summary, `GetBatch` and the journal agree.
 fn summary(story: &Story, fold: &Fold, journal: &[&Entry], faults: &mut Vec<String>) {
     let Some(summary) = &fold.summary else { return };
     if story.state.summary.as_ref() != Some(summary) || story.state.last_sequence != story.log.len() as u64 {
@@ -319,7 +319,7 @@ fn finished_stays_finished(story: &Story, journal: &[&Entry], faults: &mut Vec<S
 
 /// I1, I5: a key runs until it is completed, and never again.
 fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
-    let mut completed: HashMap<(&str, &str), Vec<(&Story, u32, u32)>> = HashMap::new();
+    let mut completed: HashMap<_, Vec<(&Story, u32, u32)>> = HashMap::new();
     let mut unknown: Vec<(&str, &str)> = Vec::new();
     for (story, fold) in evidence.stories.iter().zip(folds) {
         for (index, call) in &fold.calls {
@@ -338,7 +338,7 @@ fn keys(evidence: &Evidence, folds: &[Fold], found: &mut Vec<String>) {
             continue;
         };
         let of_key = |entry: &&Entry| (entry.task_id.as_str(), entry.key.as_str()) == *key;
-        let last = evidence.journal.iter().filter(of_key).next_back();
+        let last = evidence.journal.iter().rfind(of_key);
         let explains = |last: &Entry| match attempts {
             // A lookup told what an earlier batch's attempt had done.
             0 => last.has_landed(),

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-/// SplitMix64: small, and good enough to choose by.
+/// `SplitMix64`: small, and good enough to choose by.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 

@@ -2,10 +2,10 @@
 //! journal of what was done. docs/reliability.md says what is promised and how to run more of it.
 
 #[path = "../it/backend/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the other test binary uses the rest of it")]
 mod backend;
 mod cases;
 mod check;
+mod checker;
 mod client;
 mod dice;
 mod fold;

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::backend::ScriptedBackend;
 
 /// Only a test that already failed waits this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is kept of the server's log, to show it when a test fails.
 const LOG_KEPT: usize = 400;
@@ -135,10 +135,10 @@ impl Server {
     async fn settled(&self) -> Stage {
         let mut stage = self.stage.subscribe();
         let waiting = stage.wait_for(|stage| *stage != Stage::Starting);
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(stage) => *stage.expect("the server has its sender"),
-            Err(_) => panic!("the server neither starts nor ends:\n{}", self.log()),
-        }
+        let Ok(stage) = tokio::time::timeout(PATIENCE, waiting).await else {
+            panic!("the server neither starts nor ends:\n{}", self.log());
+        };
+        *stage.expect("the server has its sender")
     }
 
     /// Waits until it has ended by itself.

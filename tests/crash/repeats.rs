@@ -20,7 +20,7 @@ const CALLS: u64 = 8;
 /// How long a call takes at least, and how much more some do.
 const CALL_MS: u64 = 4;
 const MORE_MS: u64 = 8;
-/// The kill comes within this time of the first call.
+/// The kill comes within this time of the first call, divided by the calls that run at once: about as long as the batch takes.
 const KILL_WITHIN_MS: u64 = 80;
 
 /// One way to run the batch.
@@ -74,9 +74,10 @@ async fn the_table_of_repeats() {
         let mode = if row.width == 1 { "sequential".to_owned() } else { format!("parallel {}", row.width) };
         let keys = if row.keyed { "yes" } else { "no" };
         let policy = row.policy.as_str_name().trim_start_matches("IN_DOUBT_POLICY_");
-        table += &format!(
-            "| {mode} | {keys} | {policy} | {rounds} | {interrupted} | {most} | {again} | {effects} | {twice} | {unknown} |\n"
+        let line = format!(
+            "| {mode} | {keys} | {policy} | {rounds} | {interrupted} | {most} | {again} | {effects} | {twice} | {unknown} |"
         );
+        table = table + &line + "\n";
         assert!(interrupted > 0, "no kill hit a running call: {mode} {policy}");
         if row.policy == InDoubtPolicy::Lookup {
             assert_eq!((effects as u64, twice, unknown), (calls, 0, 0), "{mode} {policy}: every effect, and once");
@@ -108,7 +109,7 @@ async fn run(row: &Row, rounds: u64, dice: &mut Dice, seed: u64) -> Outcome {
         let request = request(row, round, dice);
         let client = setting.client();
         setting.server.ready().await;
-        let delay = Duration::from_millis(dice.below(KILL_WITHIN_MS));
+        let delay = Duration::from_millis(dice.below(KILL_WITHIN_MS / u64::from(row.width)));
         let kill = async {
             let of_round = |entry: &Entry| entry.batch_id == request.batch_id;
             setting.backend.journal().wait_for(|entries| entries.iter().any(of_round)).await;

@@ -110,8 +110,8 @@ async fn the_end_does_not_wait_for_clients_nor_for_calls_beyond_the_grace() {
     assert!(story.is_empty(), "{story:?}");
     assert_eq!(last, 0);
     // It takes 2.5 s at the most; the rest is for machines that are short of processors.
-    let ended = tokio::time::timeout(Duration::from_secs(15), program.ended()).await;
-    assert_eq!(ended.expect("it does not wait for anyone").code(), Some(0));
+    let ended = tokio::time::timeout(Duration::from_secs(15), program.ended()).await.expect("it ends all the same");
+    assert_eq!(ended.code(), Some(0));
     drop((stalled, health, socket));
 
     program

@@ -90,17 +90,7 @@ impl Disk {
             Record::Truncate { fd, length } => {
                 self.change(*fd, Change::Truncate(usize::try_from(*length).expect("files are small")));
             }
-            Record::Sync { fd, id } => match self.open_files.get(fd) {
-                Some(file) => {
-                    let covers = self.files[*file].unsynced.len();
-                    self.files[*file].syncs.insert(*id, covers);
-                }
-                None => {
-                    let folder = self.open[fd].clone();
-                    let names = children(&self.names, &folder);
-                    self.folder_syncs.insert(*id, (folder, names));
-                }
-            },
+            Record::Sync { fd, id } => self.sync(*fd, *id),
             Record::Synced { fd, id } => self.synced(*fd, *id),
             Record::Rename { from, to } => {
                 let entry = self.names.remove(from).expect("what is renamed is there");
@@ -132,6 +122,16 @@ impl Disk {
 
     fn change(&mut self, fd: i64, change: Change) {
         self.files[self.open_files[&fd]].unsynced.push(change);
+    }
+
+    fn sync(&mut self, fd: i64, id: i64) {
+        if let Some(file) = self.open_files.get(&fd).map(|file| &mut self.files[*file]) {
+            file.syncs.insert(id, file.unsynced.len());
+        } else {
+            let folder = self.open[&fd].clone();
+            let names = children(&self.names, &folder);
+            self.folder_syncs.insert(id, (folder, names));
+        }
     }
 
     fn synced(&mut self, fd: i64, id: i64) {

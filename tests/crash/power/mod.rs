@@ -121,7 +121,9 @@ fn blobs(name: &str, size: usize, mode: BatchMode) -> toolbatch::proto::ExecuteB
 /// The record is worth something only if nothing is missing in it: replayed whole, it gives what is there.
 fn assert_complete(records: &[Record], root: &str, data: &Path) {
     let mut disk = Disk::default();
-    records.iter().for_each(|record| disk.apply(record));
+    for record in records {
+        disk.apply(record);
+    }
     let replayed = tempfile::tempdir().expect("a folder can be made");
     disk.write(Model::Kept, root, replayed.path(), &mut Dice::new(0));
     assert_eq!(contents(data), contents(replayed.path()), "the record is not all that the server did to its folder");
@@ -160,7 +162,9 @@ async fn cut(recording: &Recording, images: u64, dice: &mut Dice, seed: u64) -> 
     cuts.sort_by_key(|(place, _)| *place);
     let (mut disk, mut applied, mut counts) = (Disk::default(), 0, (0, 0));
     for (place, model) in cuts {
-        recording.records[applied..place].iter().for_each(|record| disk.apply(record));
+        for record in &recording.records[applied..place] {
+            disk.apply(record);
+        }
         applied = place;
         let mut server = Server::new(&recording.backend);
         disk.write(model, &recording.root, &server.data(), dice);
@@ -186,7 +190,7 @@ impl Promised {
             match told {
                 Told::Event(event) => {
                     let events = promised.events.entry(event.batch_id.clone()).or_default();
-                    events.insert(event.sequence, event.clone());
+                    events.insert(event.sequence, event.as_ref().clone());
                 }
                 Told::Attempt { batch_id, index, attempt } => {
                     promised.attempts.entry(batch_id.clone()).or_default().push((*index, *attempt));

@@ -19,7 +19,7 @@ const MESSAGE_HEAD: usize = 5;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Told {
     /// A client was told of an event.
-    Event(BatchEvent),
+    Event(Box<BatchEvent>),
     /// A backend was sent an attempt.
     Attempt { batch_id: String, index: u32, attempt: u32 },
 }
@@ -111,7 +111,7 @@ impl Connection {
 /// `ExecuteBatch` and `WatchBatch` answer with messages of one shape.
 fn event(message: &[u8]) -> Option<Told> {
     let event = ExecuteBatchResponse::decode(message).ok()?.event?;
-    (event.sequence > 0 && !event.batch_id.is_empty()).then_some(Told::Event(event))
+    (event.sequence > 0 && !event.batch_id.is_empty()).then_some(Told::Event(Box::new(event)))
 }
 
 /// A call, or a lookup, which has the same shape; both are of an attempt that is on record. `ListTools` has no context.

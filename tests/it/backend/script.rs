@@ -82,12 +82,10 @@ impl Script {
 
     pub(super) fn look_up(&self, idempotency_key: String) -> Lookup {
         let mut state = self.state();
-        let lookup = match &state.lookup {
-            Lookup::Journaled => self.journal.tell(&idempotency_key),
-            lookup => lookup.clone(),
-        };
+        let lookup = state.lookup.clone();
+        let told = matches!(lookup, Lookup::Journaled).then(|| self.journal.tell(&idempotency_key));
         state.lookups.push(idempotency_key);
-        lookup
+        told.unwrap_or(lookup)
     }
 
     pub(super) fn lookups(&self) -> Vec<String> {
