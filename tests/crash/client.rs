@@ -201,20 +201,14 @@ impl Client {
     }
 
     /// A call's full result.
-    pub(crate) async fn result(&self, step_id: &str) -> Vec<u8> {
+    pub(crate) async fn result(&self, step_id: &str) -> Result<Vec<u8>, Status> {
         let request = ReadStepResultRequest { step_id: step_id.to_owned(), ..Default::default() };
-        let read = || {
-            let (client, request) = (self.clone(), request.clone());
-            async move {
-                let mut stream = client.tasks().read_step_result(request).await?.into_inner();
-                let mut result = Vec::new();
-                while let Some(part) = stream.message().await? {
-                    result.extend_from_slice(&part.chunk);
-                }
-                Ok(result)
-            }
-        };
-        self.answer(read).await
+        let mut stream = self.tasks().read_step_result(request).await?.into_inner();
+        let mut result = Vec::new();
+        while let Some(part) = stream.message().await? {
+            result.extend_from_slice(&part.chunk);
+        }
+        Ok(result)
     }
 
     /// Asks until there is an answer.

@@ -70,6 +70,8 @@ async fn one_folder(dice: &mut Dice, kills: u64, seed: u64) -> Tally {
     let batches = clients.join_all().await.into_iter().flatten().collect();
     let evidence = setting.evidence(batches).await;
     setting.judge(&evidence, &format!("TOOLBATCH_SEED={seed}"));
+    let lost = setting.lost_results(&evidence).await;
+    assert!(lost.is_empty(), "TOOLBATCH_SEED={seed}: {lost:#?}");
     tally(&evidence)
 }
 

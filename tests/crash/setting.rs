@@ -1,11 +1,12 @@
 //! A server, its backend, and what a run leaves behind.
 
-use toolbatch::proto::ExecuteBatchRequest;
+use toolbatch::proto::{CallStatus, ExecuteBatchRequest};
 
 use crate::{
     backend::{Lookup, ScriptedBackend},
     check::{Evidence, Story, check},
     client::{Client, Stream},
+    load::calls,
     process::Server,
 };
 
@@ -68,6 +69,31 @@ impl Setting {
         }
         let journal = self.backend.journal();
         Evidence { journal: journal.entries(), asked: journal.asked(), stories, kills: self.kills.clone() }
+    }
+
+    /// I2: results that are not in the log are kept as they came. `blob` answers as many bytes as it is asked for.
+    pub(crate) async fn lost_results(&self, evidence: &Evidence) -> Vec<String> {
+        let client = self.client();
+        let mut lost = Vec::new();
+        for story in &evidence.stories {
+            for (index, done) in story.fold().calls {
+                let call = &calls(&story.request)[index as usize];
+                let Some(result) = done.result.filter(|_| call.tool == "blob") else { continue };
+                if result.status() != CallStatus::Completed {
+                    continue;
+                }
+                let args: serde_json::Value = serde_json::from_str(&call.args_json).expect("the test wrote it");
+                let bytes = usize::try_from(args["bytes"].as_u64().unwrap_or(0)).expect("it is small");
+                let expected = format!("\"{}\"", "x".repeat(bytes.saturating_sub(2)));
+                match client.result(&result.step_id).await {
+                    Ok(kept) if kept == expected.as_bytes() => {}
+                    other => {
+                        lost.push(format!("I2: {}/{index}: {:?}", story.request.batch_id, other.map(|kept| kept.len())))
+                    }
+                }
+            }
+        }
+        lost
     }
 
     /// Fails the test where a promise was broken.

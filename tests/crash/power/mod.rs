@@ -249,6 +249,9 @@ async fn lost_result(event: &BatchEvent, client: &Client, expected: &str) -> Opt
     if told.status() != CallStatus::Completed {
         return None;
     }
-    let kept = client.result(&told.step_id).await;
-    (kept != expected.as_bytes()).then(|| format!("the result of step {} has {} bytes", told.step_id, kept.len()))
+    match client.result(&told.step_id).await {
+        Ok(kept) if kept == expected.as_bytes() => None,
+        Ok(kept) => Some(format!("the result of step {} has {} bytes of another content", told.step_id, kept.len())),
+        Err(status) => Some(format!("the result of step {} is lost: {status}", told.step_id)),
+    }
 }
