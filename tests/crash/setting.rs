@@ -88,7 +88,11 @@ impl Setting {
                 match client.result(&result.step_id).await {
                     Ok(kept) if kept == expected.as_bytes() => {}
                     other => {
-                        lost.push(format!("I2: {}/{index}: {:?}", story.request.batch_id, other.map(|kept| kept.len())))
+                        lost.push(format!(
+                            "I2: {}/{index}: {:?}",
+                            story.request.batch_id,
+                            other.map(|kept| kept.len())
+                        ));
                     }
                 }
             }
