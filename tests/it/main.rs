@@ -8,6 +8,7 @@ mod keys;
 mod order;
 mod parking;
 mod process;
+mod retention;
 mod rig;
 mod settle;
 mod shutdown;

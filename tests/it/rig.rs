@@ -65,14 +65,20 @@ impl Rig {
 
     /// A server on a store of the test's own.
     pub(crate) async fn start_on(store: Arc<dyn Store>) -> Self {
+        Self::start_on_with(store, |_| {}).await
+    }
+
+    /// The same, with what else `change` says.
+    pub(crate) async fn start_on_with(store: Arc<dyn Store>, change: impl FnOnce(&mut Config)) -> Self {
         let backend = ScriptedBackend::start().await;
         let data = tempfile::tempdir().expect("a folder");
-        let config = Config {
+        let mut config = Config {
             listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
             shutdown_grace: Duration::from_millis(500),
             backends: vec![backend.config("stub")],
             ..Config::default()
         };
+        change(&mut config);
         let server = Server::start_on(store, config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
         Self { backend, client, data, config, server: Some(server) }
@@ -86,6 +92,12 @@ impl Rig {
     /// Stops the server well and starts it again on the same folder.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
+        self.restart_with(|_| {}).await;
+    }
+
+    /// Starts a stopped server again on the same folder, with what else `change` says.
+    pub(crate) async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
         self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);
