@@ -107,7 +107,8 @@ impl Server {
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
-        let (engine, running) = engine::start(store, clock, config.call_timeout, backends).await?;
+        let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
+        let (engine, running) = engine::start(store, clock, settings, backends).await?;
         let (health, router) = router(&engine, clock).await;
         let (close, closed) = oneshot::channel();
         let closed = async {

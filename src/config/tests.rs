@@ -50,9 +50,17 @@ fn the_sample_with_backends_parses() {
 #[test]
 fn the_sample_shows_every_field() {
     let sample = uncommented_sample();
-    for field in
-        ["listen", "data_dir", "shutdown_grace", "call_timeout", "insecure", "not_batchable", "name", "addresses"]
-    {
+    for field in [
+        "listen",
+        "data_dir",
+        "shutdown_grace",
+        "retention",
+        "call_timeout",
+        "insecure",
+        "not_batchable",
+        "name",
+        "addresses",
+    ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
         assert!(shown, "the sample does not show {field}");
     }
@@ -65,6 +73,7 @@ fn every_field_takes_effect() {
         listen = "unix:/run/toolbatch.sock"
         data_dir = "/var/lib/toolbatch"
         shutdown_grace = "0s"
+        retention = "3650d"
         call_timeout = "24h"
         insecure = true
         not_batchable = ["ask_*", "sleep"]
@@ -80,6 +89,7 @@ fn every_field_takes_effect() {
             listen: Listen::Unix("/run/toolbatch.sock".into()),
             data_dir: "/var/lib/toolbatch".into(),
             shutdown_grace: Duration::ZERO,
+            retention: MAX_RETENTION,
             call_timeout: MAX_CALL_TIMEOUT,
             insecure: true,
             not_batchable: vec!["ask_*".into(), "sleep".into()],

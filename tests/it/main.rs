@@ -13,6 +13,7 @@ mod process;
 mod refusal;
 mod requests;
 mod results;
+mod retention;
 mod rig;
 mod settle;
 mod shutdown;

@@ -38,7 +38,7 @@ use std::{
     fs::File,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, RwLock},
     thread,
 };
 
@@ -75,6 +75,8 @@ pub struct Embedded {
     /// The folder itself, to see the free space of its disk.
     dir: (PathBuf, File),
     options: Options,
+    /// Held by whoever copies blob files: none of them is deleted meanwhile.
+    copied: RwLock<()>,
     _lock: Lock,
 }
 
@@ -145,7 +147,8 @@ impl Embedded {
         let writer = Mutex::new(Writer::new(journal, options.checkpoint));
         let folder = File::open(dir).map_err(|error| disk::failure("cannot open", dir, &error))?;
         let (dir, options) = ((dir.to_owned(), folder), options.clone());
-        let store = Self { checkpointer, layers, supply, writer, blobs, dir, options, _lock: lock };
+        let store =
+            Self { checkpointer, layers, supply, writer, blobs, dir, options, copied: RwLock::default(), _lock: lock };
         let (stats, ms) = (store.stats(), clock.now().mono.as_millis());
         tracing::info!(dir = %store.dir.0.display(), records = stats.global_records, lsn = stats.lsn, replayed, ms, "store opened");
         Ok(store)
@@ -246,6 +249,17 @@ impl Store for Embedded {
 
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error> {
         self.blobs.read(blob, offset, max)
+    }
+
+    fn closed_blob_files(&self) -> Result<Vec<u32>, Error> {
+        self.blobs.closed()
+    }
+
+    fn remove_blob_file(&self, file: u32) -> Result<(), Error> {
+        match self.copied.try_write() {
+            Ok(_nobody_copies) => self.blobs.remove(file),
+            Err(_) => Ok(()),
+        }
     }
 
     fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {
