@@ -29,7 +29,7 @@ use crate::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, SizeLayer},
+    service::{self, ForeignLayer},
     store::{self, Embedded, Store},
 };
 
@@ -189,7 +189,7 @@ impl Server {
     }
 }
 
-type Layered = Router<Stack<SizeLayer, Identity>>;
+type Layered = Router<Stack<ForeignLayer, Identity>>;
 
 /// All services behind one listener.
 async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
@@ -203,7 +203,7 @@ async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let router = Transport::builder()
-        .layer(SizeLayer)
+        .layer(ForeignLayer)
         .add_service(health_service)
         .add_service(service::batch_service(engine.clone(), clock))
         .add_service(service::task_service(engine.clone()))

@@ -55,7 +55,7 @@ pub enum Verdict<R> {
 impl KeyRecord {
     /// The record once somebody settled it. The generation stays, also where the call did not land: it never took effect, so the
     /// same call is the same logical call still, and a backend that did see it after all can tell by its idempotency key. A call
-    /// with another body begins the next generation ([`KeyRecord::is_for_other_body`]).
+    /// with another body begins the next generation (`KeyRecord::is_for_other_body`).
     #[must_use]
     pub fn settled(self, verdict: &Verdict<Payload>, by: String, time: Timestamp) -> Self {
         let state = match verdict {

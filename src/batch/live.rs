@@ -111,11 +111,15 @@ impl Live {
     /// Whether the call may still begin an attempt: in a stopped batch only one that was in flight at an interruption, and not
     /// where the task has ended (R9).
     pub(super) fn may_go_on(&self, index: u32) -> bool {
-        let interrupted = |running: &Running| match running.phase {
+        self.stop_reason().is_none() || (!self.closed && self.interrupted(index))
+    }
+
+    /// Whether the log has the call in flight: outside of [`Turn::Sent`] and [`Turn::Asking`] an interruption left it so.
+    pub(super) fn interrupted(&self, index: u32) -> bool {
+        self.running(index).is_some_and(|running| match running.phase {
             Phase::Sent | Phase::InDoubt => true,
             Phase::Backoff { .. } => false,
-        };
-        self.stop_reason().is_none() || (!self.closed && self.running(index).is_some_and(interrupted))
+        })
     }
 
     pub(super) fn call(&self, index: u32) -> &CallSpec {

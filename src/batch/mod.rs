@@ -21,5 +21,7 @@ pub mod spec;
 pub mod state;
 pub mod step;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 pub mod tools;
 pub mod wait;

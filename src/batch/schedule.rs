@@ -247,6 +247,8 @@ impl Core {
                         true
                     }
                     Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
+                    // While draining: the backend has said that it did not land.
+                    Turn::Backoff { .. } if live.interrupted(index) => false,
                     Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
                 };
                 self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);

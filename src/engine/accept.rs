@@ -8,6 +8,7 @@ use super::{
     error::Error,
     keys::key_record,
     leases::Lease,
+    persist::Written,
     read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
@@ -225,13 +226,17 @@ impl Loop {
         let at = layout::task_key(task, key);
         // A batch that ended within this group has left its keys' records here, not yet in the store.
         let value = match self.written(&at) {
-            Some(value) => value.cloned(),
+            Some(Written::Value(value)) => Some(value.clone()),
+            Some(Written::Deleted) => None,
             None => self.reader.store.get(&at)?,
         };
         value.map(|value| key_record(&value, key)).transpose()
     }
 
     pub(super) fn plan(&self, tenant: &Arc<str>, spec: &Spec) -> Result<Vec<PlannedCall>, Error> {
+        if self.draining() {
+            return Err(Error::Stopping);
+        }
         let task = self.find_task(tenant, &spec.task_id)?;
         if task.as_ref().is_some_and(|(_, record)| record.end_time != 0) {
             return Err(Error::TaskEnded { task_id: spec.task_id.clone() });

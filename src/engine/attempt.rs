@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::sync::broadcast;
 
-use super::{leases::Lease, read::Reader, tail::Progress};
+use super::{leases::Lease, read::Reader, tail::Reporter};
 use crate::{
     batch::{
         core::{self, BatchNo, Input},
@@ -64,22 +63,13 @@ pub(super) async fn run(
     attempt: dispatch::Attempt,
     backends: Backends,
     reader: Arc<Reader>,
-    progress: broadcast::Sender<Progress>,
+    reporter: Reporter,
 ) -> AttemptEnd {
     let core::Attempt { batch, index, attempt: number, step_id, .. } = wish;
     let mut lease = None;
     let input = match lane {
         Lane::Call => {
-            let tell = |news: dispatch::Progress| {
-                // Nobody may be following.
-                let _ = progress.send(Progress {
-                    index,
-                    step_id,
-                    progress: news.progress,
-                    total: news.total,
-                    message: news.message,
-                });
-            };
+            let tell = |news: dispatch::Progress| reporter.tell(index, step_id, news);
             let reply = backends.call(attempt, &tell).await;
             let outcome = stored(&reader, reply, &mut lease).await;
             outcome.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })

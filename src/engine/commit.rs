@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Command,
-    persist::Group,
+    persist::{Group, Written},
     run::{GROUP_BYTES, Loop},
 };
 use crate::{
@@ -75,12 +75,12 @@ impl Loop {
         Ok(Landing::Durable)
     }
 
-    /// What is about to become of a record, where the store has another: `Some(None)` is a deletion.
-    #[expect(clippy::option_option, reason = "not written, deleted, and there are three different answers")]
-    pub(super) fn written(&self, key: &Bytes) -> Option<Option<&Bytes>> {
+    /// What is about to become of a record, where the store has another.
+    pub(super) fn written(&self, key: &Bytes) -> Option<Written<'_>> {
         let unstored = self.unstored.iter().flat_map(|unstored| &unstored.commits).flatten();
         let mut ops = unstored.chain(&self.group.ops);
-        ops.rfind(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+        let (_, value) = ops.rfind(|(name, _)| name == key)?;
+        Some(value.as_ref().map_or(Written::Deleted, Written::Value))
     }
 
     fn release(&mut self, group: Group) {

@@ -1,12 +1,12 @@
 //! Why the engine cannot do what it was asked to.
 
-use crate::{batch::state::Misfit, store};
+use crate::{batch::state::Misfit, json, store};
 
 /// Why the engine cannot do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such thing, or it belongs to another tenant: nobody can tell which.
-    #[error("there is no {kind} {id:?}")]
+    #[error("there is no {kind} {}", json::quote(id))]
     NotFound {
         /// "batch", "step", "task" or "key".
         kind: &'static str,

@@ -59,6 +59,17 @@ pub struct KeyView {
     pub settled_by: Option<String>,
 }
 
+/// Which keys of a task to list.
+#[derive(Clone, Debug)]
+pub struct KeyQuery {
+    /// Only those that stand so; empty: all.
+    pub states: Vec<Standing>,
+    /// Only those after the one with this hash.
+    pub after: Option<[u8; 16]>,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// What somebody found out about a key.
 pub(super) struct SettleRequest {
     pub(super) tenant: Arc<str>,
@@ -112,23 +123,15 @@ fn standing(state: &KeyState) -> Standing {
 }
 
 impl Engine {
-    /// A task's keys in one of `states` (none: all), by the hash of their names, a page of them. A page can be short before the
-    /// list's end.
-    pub async fn keys(
-        &self,
-        tenant: &str,
-        task_id: &str,
-        states: Vec<Standing>,
-        after: Option<[u8; 16]>,
-        limit: usize,
-    ) -> Result<Page<KeyView>, Error> {
+    /// A task's keys by the hash of their names, a page of them. A page can be short before the list's end.
+    pub async fn keys(&self, tenant: &str, task_id: &str, query: KeyQuery) -> Result<Page<KeyView>, Error> {
         let owner = Owner { tenant: tenant.to_owned(), task_id: task_id.to_owned() };
         let (tenant, task_id) = (tenant.to_owned(), task_id.to_owned());
         let task = self.read(move |reader| reader.known_task(&tenant, &task_id)).await?;
         let (reply, answer) = oneshot::channel();
         self.send(Command::RunningKeys { task, reply }).await?;
         let running = answer.await.map_err(|_| Error::Stopping)?;
-        self.read(move |reader| reader.keys(task, &owner, running, &states, after, limit)).await
+        self.read(move |reader| reader.keys(task, &owner, running, &query)).await
     }
 
     /// Records what became of a key whose outcome is unknown, durably. `by` says who found out.
@@ -187,10 +190,10 @@ impl Reader {
         task: TaskNo,
         owner: &Owner,
         running: Vec<RunningKey>,
-        states: &[Standing],
-        after: Option<[u8; 16]>,
-        limit: usize,
+        query: &KeyQuery,
     ) -> Result<Page<KeyView>, Error> {
+        let KeyQuery { states, after, limit } = query;
+        let (after, limit) = (*after, *limit);
         let looked_at = if states.is_empty() { limit + 1 } else { LOOKED_AT_MAX };
         let range = layout::task_keys(task, after);
         let rows = self.store.scan(&range.start..&range.end, Order::Ascending, looked_at)?;
@@ -243,7 +246,7 @@ impl Loop {
     pub(super) fn settle_key(&mut self, request: SettleRequest) {
         let SettleRequest { tenant, task_id, key, verdict, lease, by, reply } = request;
         self.group.leases.extend(lease);
-        match self.take_verdict(&tenant, &task_id, &key, verdict, by) {
+        match self.take_verdict(&tenant, &task_id, &key, &verdict, by) {
             Ok(view) => self.answer_when_durable(reply, Ok(view)),
             Err(error) => {
                 // Whoever asked may be gone.
@@ -257,7 +260,7 @@ impl Loop {
         tenant: &Arc<str>,
         task_id: &str,
         key: &Arc<str>,
-        verdict: Verdict<Payload>,
+        verdict: &Verdict<Payload>,
         by: String,
     ) -> Result<KeyView, Error> {
         let absent = |kind: &'static str, id: &str| Error::NotFound { kind, id: id.into() };
@@ -276,10 +279,10 @@ impl Loop {
             // Its call has ended a moment ago and nobody was told yet: to everyone else it is running.
             must_be_unknown(key, Standing::Running)?;
         }
-        if let Verdict::Landed(result) = &verdict {
+        if let Verdict::Landed(result) = verdict {
             self.give_result(task, record.step_id, result)?;
         }
-        let record = record.settled(&verdict, by, self.clock.now().wall);
+        let record = record.settled(verdict, by, self.clock.now().wall);
         self.step(Input::KeySettled { task, key: key.clone(), record: record.clone() });
         let owner = Owner { tenant: tenant.to_string(), task_id: task_id.into() };
         Ok(owner.stored(key.to_string(), record))

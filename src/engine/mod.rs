@@ -209,9 +209,7 @@ impl Engine {
         if let Some(accepted) = self.attach(tenant, spec.batch_id.as_deref(), spec.content_digest).await? {
             return Ok(accepted);
         }
-        if self.full.load(Ordering::Relaxed) {
-            return Err(accept::no_space());
-        }
+        self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         // Whoever touches a task first verifies it, here rather than on the loop.
         let looked_at = self.read(move |reader| {
@@ -235,6 +233,13 @@ impl Engine {
         Ok((batch_id, watch))
     }
 
+    fn has_room(&self) -> Result<(), Error> {
+        if self.full.load(Ordering::Relaxed) {
+            return Err(accept::no_space());
+        }
+        Ok(())
+    }
+
     /// Attaches to the batch that has this id, where there is one with this content.
     pub async fn attach(
         &self,
@@ -255,6 +260,7 @@ impl Engine {
 
     /// What would become of a batch's calls at this moment. Nothing is recorded.
     pub async fn plan(&self, tenant: &str, spec: Spec) -> Result<Vec<PlannedCall>, Error> {
+        self.has_room()?;
         let (owner, task_id) = (tenant.to_owned(), spec.task_id.clone());
         self.read(move |reader| reader.task(&owner, &task_id)).await?;
         let (reply, answer) = oneshot::channel();

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{
     leases::Lease,
-    read::{Located, LogLine},
+    read::{Located, LogLine, shows_result},
     run::Loop,
 };
 use crate::{
@@ -38,6 +38,13 @@ pub(super) struct Group {
     pub(super) replies: Vec<Box<dyn FnOnce()>>,
     /// Blobs that the commit refers to.
     pub(super) leases: Vec<Lease>,
+}
+
+/// A record as an open group has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Written<'a> {
+    Value(&'a Bytes),
+    Deleted,
 }
 
 impl Group {
@@ -84,8 +91,9 @@ impl Loop {
                     self.put_end(at, &entry);
                     None
                 }
-                Event::CallFinished(finished) => inline.get(&finished.step_id).cloned(),
-                Event::BatchStarted
+                Event::CallFinished(finished) if shows_result(finished) => inline.get(&finished.step_id).cloned(),
+                Event::CallFinished(_)
+                | Event::BatchStarted
                 | Event::CallStarted { .. }
                 | Event::CallRetrying { .. }
                 | Event::BatchResumed { .. } => None,

@@ -18,7 +18,7 @@ use crate::{
         step::StepRecord,
     },
     store::{
-        self, Order, Store, layout,
+        self, MAX_VALUE, Order, Store, layout,
         records::{self, BatchRecord, Locator, Outline, Task},
     },
 };
@@ -220,12 +220,7 @@ impl Reader {
     }
 
     fn inlined(&self, task: TaskNo, finished: &CallFinished) -> Result<Option<Bytes>, Error> {
-        let mark = match &finished.ending {
-            Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(result),
-            Ending::Skipped { result, .. } => result.as_ref(),
-            Ending::Failed(_) => None,
-        };
-        if !mark.is_some_and(|mark| mark.inlined) {
+        if !shows_result(finished) {
             return Ok(None);
         }
         let (_, step) = self.step_record(task, finished.step_id)?;
@@ -302,9 +297,15 @@ impl Reader {
 
     /// A step's record.
     pub fn step_record(&self, task: TaskNo, step: StepId) -> Result<(BatchNo, StepRecord), Error> {
-        let (first, last) = (layout::step(task, step, 0), layout::step(task, step, u8::MAX));
-        let rows = self.store.scan(&first..&last, Order::Ascending, usize::from(u8::MAX))?;
-        let parts: BytesMut = rows.into_iter().flat_map(|(_, part)| part).collect();
+        let mut parts = BytesMut::new();
+        for part in 0..=u8::MAX {
+            let Some(value) = self.store.get(&layout::step(task, step, part))? else { break };
+            parts.extend_from_slice(&value);
+            // Only a full part has one behind it.
+            if value.len() < MAX_VALUE {
+                break;
+            }
+        }
         if parts.is_empty() {
             return Err(store::Error::Damaged(format!("the record of step {step} is gone")).into());
         }
@@ -346,6 +347,16 @@ impl Reader {
         let value = self.store.get(key)?;
         Ok(value.ok_or_else(|| store::Error::Damaged(format!("{what} is gone (key {key:02x?})")))?)
     }
+}
+
+/// Whether events and summary show the call's result (R6).
+pub(super) fn shows_result(finished: &CallFinished) -> bool {
+    let mark = match &finished.ending {
+        Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(result),
+        Ending::Skipped { result, .. } => result.as_ref(),
+        Ending::Failed(_) => None,
+    };
+    mark.is_some_and(|mark| mark.inlined)
 }
 
 pub(super) fn located(locator: &Locator) -> Located {

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Command, age::Age, error::Error, read::Reader, run::Loop};
+use super::{Command, age::Age, error::Error, persist::Written, read::Reader, run::Loop};
 use crate::{
     batch::core::{BatchNo, TaskNo},
     store::{
@@ -114,7 +114,8 @@ impl Loop {
         }
         let key = layout::task(task);
         let record = match self.written(&key) {
-            Some(value) => value.cloned().ok_or_else(|| store::Error::Damaged("its head is gone".to_owned()).into()),
+            Some(Written::Value(value)) => Ok(value.clone()),
+            Some(Written::Deleted) => Err(store::Error::Damaged("its head is gone".to_owned()).into()),
             None => self.reader.must(&key, "a task's head"),
         };
         match record.and_then(|record| Ok(records::decode::<Task>(&record)?)) {
@@ -127,7 +128,7 @@ impl Loop {
     }
 
     fn is_listed(&self, age: u64, task: TaskNo) -> bool {
-        matches!(self.written(&layout::aged_task(age, task)), Some(Some(_)))
+        matches!(self.written(&layout::aged_task(age, task)), Some(Written::Value(_)))
     }
 
     /// Lists a task for when it may be due.

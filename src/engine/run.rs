@@ -302,8 +302,14 @@ impl Loop {
         let Some((spec, _)) = self.core.batch(batch) else { return };
         let Some(live) = self.live.get_mut(&batch) else { return };
         let attempt = attempt::outgoing(spec, &live.head.batch_id, &wish, self.call_timeout);
-        let run =
-            attempt::run(lane, wish, attempt, self.backends.clone(), Arc::clone(&self.reader), live.tail.progress());
+        let run = attempt::run(
+            lane,
+            wish,
+            attempt,
+            self.backends.clone(),
+            Arc::clone(&self.reader),
+            live.tail.reporter(self.clock),
+        );
         let handle = self.attempts.spawn(run);
         live.attempts.insert(index, handle);
     }

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     Command, Engine,
     error::Error,
+    persist::Written,
     read::{BatchView, Located},
     run::Loop,
 };
@@ -122,14 +123,15 @@ impl Loop {
         if let Some(&task) = self.task_numbers.get(&(tenant.clone(), task_id.into())) {
             return Ok(self.tasks.get(&task).map(|live| (task, live.record.clone())));
         }
-        if self.written(&layout::task_locator(tenant, task_id)) == Some(None) {
+        if self.written(&layout::task_locator(tenant, task_id)) == Some(Written::Deleted) {
             // Dropped a moment ago.
             return Ok(None);
         }
         let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
         match self.written(&layout::task(task)) {
-            Some(Some(value)) => Ok(Some((task, records::decode(value)?))),
-            Some(None) | None => Ok(Some((task, record))),
+            Some(Written::Value(value)) => Ok(Some((task, records::decode(value)?))),
+            Some(Written::Deleted) => Ok(None),
+            None => Ok(Some((task, record))),
         }
     }
 }

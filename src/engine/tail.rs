@@ -11,7 +11,11 @@ use std::{
 use tokio::sync::{broadcast, watch};
 
 use super::read::LogLine;
-use crate::batch::event::StepId;
+use crate::{
+    batch::event::{StepId, Timestamp},
+    clock::Clock,
+    dispatch,
+};
 
 /// The most lines and bytes of results that a live batch keeps in memory: enough for a reader that keeps up, and little where
 /// ten thousand batches are open.
@@ -33,6 +37,24 @@ pub struct Progress {
     pub total: f64,
     /// In words.
     pub message: String,
+    /// When it came.
+    pub time: Timestamp,
+}
+
+/// Tells the readers of a live batch how far its calls are.
+#[derive(Debug)]
+pub(super) struct Reporter {
+    progress: broadcast::Sender<Progress>,
+    clock: Clock,
+}
+
+impl Reporter {
+    pub(super) fn tell(&self, index: u32, step_id: StepId, news: dispatch::Progress) {
+        let dispatch::Progress { progress, total, message } = news;
+        let time = self.clock.now().wall;
+        // Nobody may be following.
+        let _ = self.progress.send(Progress { index, step_id, progress, total, message, time });
+    }
 }
 
 #[derive(Debug, Default)]
@@ -67,8 +89,8 @@ impl TailWriter {
         TailReader { ring: Arc::clone(&self.ring), bell: self.bell.subscribe(), progress: self.progress.downgrade() }
     }
 
-    pub(super) fn progress(&self) -> broadcast::Sender<Progress> {
-        self.progress.clone()
+    pub(super) fn reporter(&self, clock: Clock) -> Reporter {
+        Reporter { progress: self.progress.clone(), clock }
     }
 
     /// Adds lines that are durable, and rings.

@@ -7,7 +7,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use super::{
     Engine,
     error::Error,
-    read::{Located, LogLine},
+    read::{Located, LogLine, shows_result},
     tail::{Progress, TailReader},
 };
 use crate::{batch::event::Event, store::records::Outline};
@@ -142,14 +142,8 @@ impl Watch {
 
 /// Whether the entry shows a result that the ring does not hold.
 fn needs_result(line: &LogLine) -> bool {
-    use crate::batch::event::Ending;
     let Event::CallFinished(finished) = &line.entry.event else { return false };
-    let mark = match &finished.ending {
-        Ending::Completed { result } | Ending::Awaiting { result, .. } => Some(*result),
-        Ending::Skipped { result, .. } => *result,
-        Ending::Failed(_) => None,
-    };
-    line.result.is_none() && mark.is_some_and(|mark| mark.inlined)
+    line.result.is_none() && shows_result(finished)
 }
 
 /// The next progress; never resolves once there will be none.

@@ -1,6 +1,6 @@
 //! JSON text without loss: it is checked, compared and searched as text, never rounded or re-ordered.
 //!
-//! One scanner ([`scan`]) reads the text; everything else here is a loop over its tokens. Nothing recurses over the input, so
+//! One scanner (`scan`) reads the text; everything else here is a loop over its tokens. Nothing recurses over the input, so
 //! that a result of 64 MiB of brackets costs a bit for each open one and no stack.
 
 mod check;

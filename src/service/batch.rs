@@ -56,7 +56,7 @@ impl BatchService for Batches {
             let spec = check::check(&request).map_err(|refusal| status::refusal(&refusal))?;
             self.engine.execute(TENANT, spec).await.map_err(status::engine)?
         };
-        Ok(Response::new(stream::events(self.engine.clone(), self.clock, batch_id, watch, deadline, execute_response)))
+        Ok(Response::new(stream::events(self.engine.clone(), batch_id, watch, deadline, execute_response)))
     }
 
     async fn watch_batch(
@@ -66,14 +66,7 @@ impl BatchService for Batches {
         let deadline = stream::deadline(request.metadata());
         let proto::WatchBatchRequest { batch_id, after_sequence } = request.into_inner();
         let watch = self.engine.watch(TENANT, &batch_id, after_sequence).await.map_err(status::engine)?;
-        Ok(Response::new(stream::events(
-            self.engine.clone(),
-            self.clock,
-            batch_id.into(),
-            watch,
-            deadline,
-            watch_response,
-        )))
+        Ok(Response::new(stream::events(self.engine.clone(), batch_id.into(), watch, deadline, watch_response)))
     }
 
     async fn get_batch(

@@ -60,7 +60,8 @@ pub(super) fn event(line: &LogLine, outline: &Outline, summary: Option<proto::Ba
 }
 
 /// Progress: live only, so it has no place in the log.
-pub(super) fn progress(news: Progress, now: Timestamp) -> proto::BatchEvent {
+pub(super) fn progress(news: Progress) -> proto::BatchEvent {
+    let time = timestamp(news.time);
     let progress = proto::CallProgress {
         index: news.index,
         step_id: news.step_id.to_string(),
@@ -71,7 +72,7 @@ pub(super) fn progress(news: Progress, now: Timestamp) -> proto::BatchEvent {
     proto::BatchEvent {
         batch_id: String::new(),
         sequence: 0,
-        time: Some(timestamp(now)),
+        time: Some(time),
         event: Some(proto::batch_event::Event::CallProgress(progress)),
     }
 }

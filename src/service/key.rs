@@ -4,18 +4,22 @@ use tonic::Status;
 
 use super::{LOCAL, TENANT, check, convert, page, status};
 use crate::{
-    engine::{Engine, Error, keys::Standing},
+    engine::{
+        Engine, Error,
+        keys::{KeyQuery, Standing},
+    },
     proto::{self, KeyState},
 };
 
 pub(super) async fn list(engine: &Engine, request: proto::ListKeysRequest) -> Result<proto::ListKeysResponse, Status> {
     let proto::ListKeysRequest { task_id, states, page_size, page_token } = request;
     let limit = page::size(page_size)?;
-    let wanted = states.iter().map(|state| standing(*state)).collect::<Result<Vec<_>, _>>()?;
+    let wanted = states.iter().map(|state| standing(*state)).collect::<Result<_, _>>()?;
     let filter = format!("{states:?}");
     let list = ["keys", TENANT, &task_id, &filter];
     let after = page::cursor(&list, &page_token)?;
-    let page = engine.keys(TENANT, &task_id, wanted, after, limit).await.map_err(status::engine)?;
+    let query = KeyQuery { states: wanted, after, limit };
+    let page = engine.keys(TENANT, &task_id, query).await.map_err(status::engine)?;
     let next_page_token = page.next.map(|cursor| page::token(&list, &cursor)).unwrap_or_default();
     Ok(proto::ListKeysResponse { keys: page.items.into_iter().map(convert::key).collect(), next_page_token })
 }

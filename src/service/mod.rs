@@ -3,9 +3,9 @@
 mod batch;
 pub mod check;
 mod convert;
+mod foreign;
 mod key;
 mod page;
-mod size;
 mod status;
 mod stream;
 mod task;
@@ -13,7 +13,7 @@ mod tool;
 
 use tonic::codec::CompressionEncoding;
 
-pub(crate) use self::size::SizeLayer;
+pub(crate) use self::foreign::ForeignLayer;
 use self::{batch::Batches, task::Tasks, tool::Tools};
 use crate::{
     clock::Clock,

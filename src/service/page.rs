@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use prost::Message;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
@@ -11,6 +12,8 @@ use super::status;
 const DEFAULT_SIZE: usize = 50;
 /// The largest page; a larger request is given this.
 pub(super) const MAX_SIZE: usize = 1_000;
+/// What the things on a page come to, unless the first alone is more: clients take 4 MiB, and this leaves room for one more.
+const MAX_BYTES: usize = 3 * 1024 * 1024;
 /// Tells a token of another list, or an altered one, from a good one. Not a secret: whoever may see the list may see all of it.
 const MARK_BYTES: usize = 8;
 
@@ -23,6 +26,16 @@ pub(super) fn size(page_size: i32) -> Result<usize, Status> {
             Err(status::invalid("page_size", format!("is {page_size}; expected 0 (for {DEFAULT_SIZE}) to {MAX_SIZE}")))
         }
     }
+}
+
+/// How many of these make a page that any client takes: one at least.
+pub(super) fn fitting(things: &[impl Message]) -> usize {
+    let mut bytes = 0;
+    let fit = things.iter().take_while(|thing| {
+        bytes += thing.encoded_len();
+        bytes <= MAX_BYTES
+    });
+    fit.count().max(1)
 }
 
 /// A token for the page that begins at `cursor` of the list that `list` describes.

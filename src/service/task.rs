@@ -6,7 +6,10 @@ use tonic::{Request, Response, Status, async_trait};
 
 use super::{TENANT, check, convert, key, page, status, stream::Events};
 use crate::{
-    batch::event::{Ending, StepId},
+    batch::{
+        event::{Ending, StepId},
+        outcome::Payload,
+    },
     engine::{
         Engine, Error,
         read::{BatchView, Reader, StepView},
@@ -46,9 +49,8 @@ impl TaskService for Tasks {
     ) -> Result<Response<Self::ReadStepResultStream>, Status> {
         let proto::ReadStepResultRequest { step_id, offset } = request.into_inner();
         let wanted = step_id.clone();
-        let view = self.engine.read(move |reader| reader.step(TENANT, &wanted)).await.map_err(status::engine)?;
-        let Some(end) = view.record.end else { return Err(status::no_result(&step_id, "is still running")) };
-        let Some(result) = end.result else { return Err(status::no_result(&step_id, "failed")) };
+        let result = self.engine.read(move |reader| step_result(reader, &wanted)).await.map_err(status::engine)?;
+        let result = result.map_err(|state| status::no_result(&step_id, state))?;
         if offset > result.bytes {
             return Err(status::past_result(offset, result.bytes));
         }
@@ -89,8 +91,15 @@ impl TaskService for Tasks {
             })
             .await
             .map_err(status::engine)?;
-        let next_page_token = page.next.map(|cursor| page::token(&list, &cursor)).unwrap_or_default();
-        let steps = page.items.iter().map(step).collect();
+        let mut steps: Vec<proto::Step> = page.items.iter().map(step).collect();
+        let fitting = page::fitting(&steps);
+        let next = if fitting < steps.len() {
+            steps.truncate(fitting);
+            page.items.get(fitting - 1).map(|last| Bytes::copy_from_slice(last.record.step_id.0.as_bytes()))
+        } else {
+            page.next
+        };
+        let next_page_token = next.map(|cursor| page::token(&list, &cursor)).unwrap_or_default();
         Ok(Response::new(proto::ListStepsResponse { steps, next_page_token }))
     }
 
@@ -151,6 +160,20 @@ fn scope(
         return Err(Error::NotFound { kind: "batch", id: parent.into() });
     }
     Ok((at.task, Some(at.batch)))
+}
+
+/// A step's result, or why it has none.
+fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'static str>, Error> {
+    match reader.step(TENANT, step_id) {
+        Ok(view) => Ok(match view.record.end {
+            None => Err("is still running"),
+            Some(end) => end.result.ok_or("failed"),
+        }),
+        Err(Error::NotFound { .. }) if reader.locate(TENANT, step_id)?.is_some() => {
+            Ok(Err("is a batch, and each of its calls has its own"))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A call's step with its args and result, or a batch's own step.

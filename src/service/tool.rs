@@ -27,10 +27,11 @@ impl ToolService for Tools {
         let from = page::cursor(&list, &page_token)?.map_or(0, u64::from_be_bytes);
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         let all = self.engine.list_tools().await.map_err(status::engine)?;
-        let end = from.saturating_add(limit);
-        let next_page_token =
-            if all.len() > end { page::token(&list, &(end as u64).to_be_bytes()) } else { String::new() };
-        let tools = all.into_iter().skip(from).take(limit).map(|listed| listed.tool).collect();
+        let count = all.len();
+        let mut tools: Vec<proto::Tool> = all.into_iter().skip(from).take(limit).map(|listed| listed.tool).collect();
+        tools.truncate(page::fitting(&tools));
+        let end = from.saturating_add(tools.len());
+        let next_page_token = if count > end { page::token(&list, &(end as u64).to_be_bytes()) } else { String::new() };
         Ok(Response::new(proto::ListToolsResponse { tools, next_page_token }))
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::{backend::ScriptedBackend, rig::Client};
 
 /// Only a test that already failed waits this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// `toolbatch serve` on a folder of its own, over any number of processes, with a scripted backend that outlives them.
 pub(crate) struct Program {

@@ -7,7 +7,8 @@ use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
         Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
-        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListKeysRequest,
+        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListBatchesRequest,
+        ListBatchesResponse, ListKeysRequest, ListStepsRequest, ListStepsResponse, ReadStepResultRequest,
         SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
         batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
@@ -30,6 +31,7 @@ pub(crate) struct Client {
 pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
     client: Client,
+    /// The store's folder; it goes with the rig.
     pub(crate) data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
@@ -92,6 +94,11 @@ impl Rig {
     /// Stops the server well and starts it again on the same folder.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
+        self.start_again().await;
+    }
+
+    /// Starts a server that was stopped on the same folder.
+    pub(crate) async fn start_again(&mut self) {
         self.restart_with(|_| {}).await;
     }
 
@@ -173,6 +180,33 @@ impl Client {
         Ok(self.tasks().get_step(request).await?.into_inner().step.expect("a step"))
     }
 
+    /// A step's full result from an offset, and how many pieces it came in.
+    pub(crate) async fn read_result(&self, step_id: &str, offset: u64) -> Result<(Vec<u8>, usize), Status> {
+        let request = ReadStepResultRequest { step_id: step_id.into(), offset };
+        let mut stream = self.tasks().read_step_result(request).await?.into_inner();
+        let (mut bytes, mut pieces) = (Vec::new(), 0);
+        while let Some(piece) = stream.message().await? {
+            bytes.extend(piece.chunk);
+            pieces += 1;
+        }
+        Ok((bytes, pieces))
+    }
+
+    /// A page of batches, newest first; an empty task means all.
+    pub(crate) async fn list_batches(
+        &self,
+        task_id: &str,
+        page_size: i32,
+        page_token: &str,
+    ) -> Result<ListBatchesResponse, Status> {
+        let request = ListBatchesRequest { task_id: task_id.into(), page_size, page_token: page_token.into() };
+        Ok(self.batches().list_batches(request).await?.into_inner())
+    }
+
+    pub(crate) async fn list_steps(&self, request: ListStepsRequest) -> Result<ListStepsResponse, Status> {
+        Ok(self.tasks().list_steps(request).await?.into_inner())
+    }
+
     pub(crate) async fn cancel(&self, batch_id: &str, abort_running: bool) -> Result<Batch, Status> {
         let request = CancelBatchRequest { batch_id: batch_id.into(), abort_running };
         Ok(self.batches().cancel_batch(request).await?.into_inner().batch.expect("a batch"))
@@ -210,6 +244,13 @@ impl Client {
 pub(crate) async fn connect(endpoint: &str) -> Channel {
     let endpoint = tonic::transport::Endpoint::from_shared(endpoint.to_owned()).expect("an endpoint");
     endpoint.tcp_nodelay(true).connect().await.expect("the server is there")
+}
+
+/// A connection that takes 16 KiB before it is read: its server soon waits for it.
+pub(crate) async fn connect_narrow(endpoint: &str) -> Channel {
+    let endpoint = tonic::transport::Endpoint::from_shared(endpoint.to_owned()).expect("an endpoint");
+    let endpoint = endpoint.initial_stream_window_size(16 * 1024).initial_connection_window_size(64 * 1024);
+    endpoint.connect().await.expect("the server is there")
 }
 
 /// Events from either RPC.
@@ -259,7 +300,7 @@ impl Ran {
         &self.events[0].batch_id
     }
 
-    /// The kinds of events with their call, in order: "started", "call_started 0", …
+    /// The kinds of events with their call, in order: `"started"`, `"call_started 0"`, …
     pub(crate) fn story(&self) -> Vec<String> {
         self.events.iter().filter_map(|event| event.event.as_ref()).map(tell).collect()
     }

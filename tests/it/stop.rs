@@ -1,4 +1,4 @@
-//! R9: CancelBatch and EndTask.
+//! R9: `CancelBatch` and `EndTask`.
 
 use tonic::Code;
 use tonic_types::StatusExt as _;

@@ -2,12 +2,7 @@
 
 mod serve;
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 use tonic::{Code, transport::Channel};
@@ -64,11 +59,8 @@ fn a_second_server_says_who_holds_the_folder() {
     let (dir, data) = folders();
     let first = serve(dir.path(), &data);
     let other = tempfile::tempdir().expect("a folder");
-    let began = Instant::now();
     let ended = refused(other.path(), &data);
     assert!(ended.stderr.contains(&format!("in use by pid {}", first.pid())), "{ended:?}");
-    // 4 s for the lock; the rest is for a machine that is short of time.
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(first.stop().code, Some(0));
     serve(other.path(), &data).kill();
 }

@@ -110,6 +110,13 @@ impl Journal {
         }
     }
 
+    /// The call is cut off: what runs may go on, but nobody listens any more.
+    pub(super) fn abandon(&mut self, batch: BatchNo, index: u32, at: u64) {
+        for line in self.0.iter_mut().filter(|line| line.batch == batch && line.index == index) {
+            line.end.get_or_insert(at);
+        }
+    }
+
     pub(super) fn close_all(&mut self, at: u64) {
         for line in &mut self.0 {
             line.end.get_or_insert(at);

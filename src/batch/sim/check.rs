@@ -8,7 +8,7 @@ use std::{
 use super::{
     backend::{Execution, Journal, Toolbox, position, target},
     plan::View,
-    track::{Expected, Place, Surroundings, Track},
+    track::{Expected, Place, Surroundings, Track, Word},
 };
 use crate::{
     batch::{
@@ -63,10 +63,18 @@ impl Seen<'_> {
     }
 
     fn payload(&self, of: BatchNo, call: u32) -> Option<&Payload> {
+        let own = |batch: &BatchNo, index: &u32| (*batch, *index) == (of, call);
         let outcome = match self.input {
-            Input::Outcome { batch, index, outcome, .. } if (*batch, *index) == (of, call) => outcome,
-            Input::Fate { batch, index, fate: Fate::Landed(outcome), .. } if (*batch, *index) == (of, call) => outcome,
-            _ => return None,
+            Input::Outcome { batch, index, outcome, .. }
+            | Input::Fate { batch, index, fate: Fate::Landed(outcome), .. } => own(batch, index).then_some(outcome)?,
+            Input::Fate { fate: Fate::NotLanded | Fate::Unknown { .. }, .. }
+            | Input::Start(_)
+            | Input::Resume(_)
+            | Input::Tick
+            | Input::ToolsChanged
+            | Input::Stop { .. }
+            | Input::KeySettled { .. }
+            | Input::Drain => return None,
         };
         match outcome {
             Outcome::Completed { result, .. } | Outcome::Awaiting { result, .. } => Some(result),
@@ -95,6 +103,11 @@ impl Checker {
     /// Whether a backend's word on the attempt counts.
     pub(super) fn asks(&self, batch: BatchNo, index: u32, attempt: u32) -> bool {
         self.tracks.get(&batch).is_some_and(|track| track.calls[index as usize].asking == Some(attempt))
+    }
+
+    /// Every entry of every log.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.tracks.values().flat_map(|track| &track.log)
     }
 
     pub(super) fn unfinished(&self) -> impl Iterator<Item = BatchNo> {
@@ -127,6 +140,8 @@ impl Checker {
             return;
         }
         let expected = self.take_in(seen);
+        let stopped: Vec<_> =
+            self.tracks.values().filter(|track| track.cause.is_some()).map(|track| track.batch).collect();
         let first = out.entries.first();
         let (mut steps, mut keys) = (Vec::new(), Vec::new());
         for (batch, entry) in &out.entries {
@@ -134,7 +149,7 @@ impl Checker {
         }
         assert_eq!(keys, out.keys, "key records follow the calls' ends, in order, and nothing else");
         Self::steps_agree(&steps, &out.steps, seen);
-        self.effects(seen);
+        self.effects(seen, &stopped);
         self.answered(expected, first, seen);
         if let Input::Stop { batch, abort: true, .. } = seen.input {
             self.aborted(*batch, seen);
@@ -146,7 +161,7 @@ impl Checker {
         }
         self.fold_agrees(seen);
         for track in self.tracks.values().filter(|track| !track.over) {
-            self.rests(track, seen);
+            Self::rests(track, seen);
             self.wastes_nothing(track, seen);
         }
     }
@@ -186,20 +201,17 @@ impl Checker {
             Input::Fate { batch, index, fate, .. } => {
                 let track = self.tracks.get_mut(batch)?;
                 let stopped = track.cause.is_some();
-                let task = track.task;
                 let call = &mut track.calls[*index as usize];
                 let expected = call.expects_of(fate, &track.spec, stopped);
                 call.asking = if call.starts == 0 { call.asking } else { None };
-                call.told = matches!(fate, Fate::Landed(_) | Fate::NotLanded);
+                call.word = match fate {
+                    Fate::Landed(_) => Some(Word::Landed),
+                    Fate::NotLanded => Some(Word::NotLanded),
+                    Fate::Unknown { .. } => None,
+                };
                 if matches!(fate, Fate::NotLanded) {
                     // As if it had never left.
                     call.asking = None;
-                    let generation = match (&track.spec.calls[*index as usize].key, call.starts) {
-                        (Some(key), 0) => self.records.get(&(task, key.clone())).map_or(0, |record| record.generation),
-                        (Some(_) | None, _) => call.generation,
-                    };
-                    let name = idempotency_key(&track.spec, *index, generation);
-                    self.doubts.insert(name, false);
                 }
                 Some((*batch, *index, expected))
             }
@@ -237,8 +249,11 @@ impl Checker {
             },
         );
         match &entry.event {
-            Event::CallStarted { index, step_id, .. } => {
+            Event::CallStarted { index, step_id, generation, .. } => {
                 self.used.insert(*step_id);
+                if track.calls[*index as usize].word.take() == Some(Word::NotLanded) {
+                    self.doubts.insert(idempotency_key(&spec, *index, *generation), false);
+                }
                 steps.push(step_of(&track, *index, None, seen));
             }
             Event::CallFinished(finished) => {
@@ -323,7 +338,7 @@ impl Checker {
     }
 
     /// One wish for each fact that asks for one, in the same order.
-    fn effects(&mut self, seen: &Seen<'_>) {
+    fn effects(&mut self, seen: &Seen<'_>, stopped: &[BatchNo]) {
         let mut sends = seen.out.effects.iter().filter_map(|effect| match effect {
             Effect::Send(attempt) => Some(attempt),
             Effect::Lookup(_) | Effect::Abort { .. } => None,
@@ -348,12 +363,12 @@ impl Checker {
         assert_eq!(sends.next(), None, "nothing is sent that is not in the log");
         for effect in &seen.out.effects {
             if let Effect::Lookup(asked) = effect {
-                self.asked(asked);
+                self.asked(asked, stopped);
             }
         }
     }
 
-    fn asked(&mut self, asked: &Attempt) {
+    fn asked(&mut self, asked: &Attempt, stopped: &[BatchNo]) {
         let track = &self.tracks[&asked.batch];
         let call = &track.calls[asked.index as usize];
         assert_eq!(track.spec.options.in_doubt, InDoubtPolicy::Lookup, "only the policy LOOKUP asks: {asked:?}");
@@ -366,7 +381,7 @@ impl Checker {
             call.generation
         } else {
             assert_eq!(call.place, Place::Waiting, "only an open call is asked about: {asked:?}");
-            assert!(track.cause.is_none(), "a stopped batch asks for no new call: {asked:?}");
+            assert!(!stopped.contains(&asked.batch), "a stopped batch asks for no new call: {asked:?}");
             let key = track.spec.calls[asked.index as usize].key.as_ref().expect("only a key has a past");
             let record = self.stored_key(track.task, key).expect("only a key has a past");
             assert_eq!(record.state, KeyState::Unknown, "only an unknown key is asked about: {asked:?}");
@@ -406,7 +421,7 @@ impl Checker {
                     }
                     _ if seen.draining => own.is_none(),
                     // A call that never was this batch's is not run after a stop.
-                    (_, Some(Event::BatchFinished { .. })) | (_, None) if call.place == Place::Waiting => true,
+                    (_, Some(Event::BatchFinished { .. }) | None) if call.place == Place::Waiting => true,
                     (View::Ready, Some(Event::CallStarted { index: of, in_doubt: told, .. })) => {
                         (*of, *told) == (index, in_doubt)
                     }
@@ -482,7 +497,7 @@ impl Checker {
     }
 
     /// What a batch looks like between steps.
-    fn rests(&self, track: &Track, seen: &Seen<'_>) {
+    fn rests(track: &Track, seen: &Seen<'_>) {
         let in_backoff = || track.calls.iter().filter(|call| call.place == Place::Backoff);
         if track.cause.is_some() {
             assert_eq!(in_backoff().count(), 0, "a stopped batch keeps no call in backoff: batch {:?}", track.batch);
@@ -491,7 +506,7 @@ impl Checker {
         }
         if track.stop == Some(StopReason::TaskEnded) {
             let waits = track.calls.iter().any(|call| call.place == Place::InDoubt && call.asking.is_none());
-            assert!(!waits, "nothing of an ended task is taken up again: batch {:?}", track.batch);
+            assert!(!waits || seen.draining, "nothing of an ended task is taken up again: batch {:?}", track.batch);
         }
         let next = seen.core.next_due();
         if seen.draining {

@@ -132,6 +132,8 @@ pub(super) struct StopPlan {
 pub(super) struct Climate {
     pub(super) batches: Range<usize>,
     pub(super) calls: Range<usize>,
+    /// How many attempts of a call are written down.
+    pub(super) attempts: Range<usize>,
     /// Of 10 calls so many have a key.
     pub(super) keyed: u32,
     /// Of 10 attempts so many go wrong in some way.
@@ -221,10 +223,10 @@ fn batch(climate: &Climate) -> impl Strategy<Value = BatchPlan> + use<> {
     let lanes = prop_oneof![Just(0_u8), 1_u8..4];
     let calls = vec(call(climate), climate.calls.clone());
     (
-        0_u8..2,
-        prop_oneof![Just(0_u64), 0_u64..400],
+        prop_oneof![3 => Just(0_u8), 1 => Just(1_u8)],
+        prop_oneof![1 => Just(0_u64), 3 => 0_u64..600],
         mode,
-        any::<bool>(),
+        proptest::bool::weighted(0.35),
         any::<bool>(),
         retry(),
         in_doubt(),
@@ -246,12 +248,25 @@ fn batch(climate: &Climate) -> impl Strategy<Value = BatchPlan> + use<> {
 fn call(climate: &Climate) -> impl Strategy<Value = CallPlan> + use<> {
     let keys = prop_oneof![
         10 - climate.keyed => Just(None),
-        climate.keyed => (0_u8..6).prop_map(Some),
+        climate.keyed => (0_u8..5).prop_map(Some),
     ];
     let lane = prop_oneof![1 => Just(None), 3 => (0_u8..6).prop_map(Some)];
     let args = prop_oneof![6 => 0_usize..2, 1 => 2..ARGS.len()];
-    (prop_oneof![4 => 0_usize..2, 3 => 2..TOOLS.len()], args, keys, lane, vec(script(climate), 1..4))
-        .prop_map(|(tool, args, key, lane, script)| CallPlan { tool, args, key, lane, script })
+    let tool = prop_oneof![4 => 0_usize..2, 3 => 2..TOOLS.len()];
+    // Mostly one key is one call, in whatever spelling; otherwise nearly every key would come back as another call.
+    let usual = proptest::bool::weighted(0.8);
+    (tool, args, keys, lane, usual, vec(script(climate), climate.attempts.clone())).prop_map(
+        |(tool, args, key, lane, usual, script)| {
+            let usual = usual && key.is_some();
+            CallPlan {
+                tool: if usual { tool % 2 } else { tool },
+                args: if usual { args % 2 } else { args },
+                key,
+                lane,
+                script,
+            }
+        },
+    )
 }
 
 fn script(climate: &Climate) -> impl Strategy<Value = Script> + use<> {

@@ -36,6 +36,13 @@ pub(super) enum Place {
     Ended,
 }
 
+/// A backend's word on an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Landed,
+    NotLanded,
+}
+
 /// One call.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
@@ -57,8 +64,8 @@ pub(super) struct Call {
     pub(super) asking: Option<u32>,
     /// How the answer that is being asked about got lost, if this run of the server saw that.
     pub(super) lost: Option<CallError>,
-    /// The backend said of an earlier batch's attempt that it is settled, one way or the other.
-    pub(super) told: bool,
+    /// What the backend said of the latest attempt, until the call is sent again. Nobody but this call knows it.
+    pub(super) word: Option<Word>,
     /// This run of the server found it under way.
     pub(super) resumed: bool,
     pub(super) end: Option<CallFinished>,
@@ -111,7 +118,7 @@ impl Track {
             due: None,
             asking: None,
             lost: None,
-            told: false,
+            word: None,
             resumed: false,
             end: None,
         };
@@ -230,6 +237,7 @@ impl Track {
         assert_eq!((base_tool, backend), (&target.base_tool, &target.backend), "a call goes to its tool: {at}");
         assert_eq!(seen.view(&wanted.tool), View::Ready, "only what is there is called: {at} call {index}");
         let doubt = around.doubts.get(&(around.idempotency_key)(*index, *generation)).copied().unwrap_or(false);
+        let doubt = doubt && call.word != Some(Word::NotLanded);
         assert_eq!(
             *in_doubt, doubt,
             "in_doubt tells exactly whether an earlier attempt may have landed: {at} call {index}"
@@ -300,12 +308,11 @@ impl Track {
         let nanos = u64::try_from(seen.now.wall.0 - begin.0).unwrap_or(0);
         assert_eq!(finished.duration, Duration::from_nanos(nanos), "the duration runs from the first attempt: {at}");
         let skips = matches!(finished.ending, Ending::Skipped { .. });
-        match call.step {
-            Some(step) => assert_eq!(finished.step_id, step, "a call ends as the step it began: {at} call {place}"),
-            None => {
-                let used = around.used.contains(&finished.step_id);
-                assert_eq!(used, skips, "a new call is a new step, a skipped one an old one: {at} call {place}");
-            }
+        if let Some(step) = call.step {
+            assert_eq!(finished.step_id, step, "a call ends as the step it began: {at} call {place}");
+        } else {
+            let used = around.used.contains(&finished.step_id);
+            assert_eq!(used, skips, "a new call is a new step, a skipped one an old one: {at} call {place}");
         }
         if call.place == Place::Waiting {
             assert!(!self.blocked(place), "a call ends in its turn: {at} call {place}");
@@ -345,7 +352,7 @@ impl Track {
         }
         let record = spec.key.as_ref().and_then(|key| around.records.get(&(self.task, key.clone())));
         let unknown = record.is_some_and(|record| record.state == KeyState::Unknown);
-        if call.starts == 0 && unknown && !call.told {
+        if call.starts == 0 && unknown && call.word.is_none() {
             assert!(error.outcome_unknown, "what was not sent leaves an unknown key unknown: {at} call {place}");
             let differs = record.is_some_and(|record| seen.differs(record, spec));
             if differs || self.spec.options.in_doubt == InDoubtPolicy::Fail {
@@ -358,7 +365,7 @@ impl Track {
         } else if call.starts == 0 {
             let refused = [refusal(error.reason, &spec.tool), absence(&spec.tool)];
             assert!(
-                call.told || refused.contains(error),
+                call.word.is_some() || refused.contains(error),
                 "a call that was not sent fails by R3 or by doubt: {at} call {place}: {error:?}"
             );
         }
@@ -447,7 +454,7 @@ impl Track {
     pub(super) fn rebooted(&mut self) {
         for call in &mut self.calls {
             (call.due, call.asking, call.lost, call.resumed) = (None, None, None, false);
-            call.told = false;
+            call.word = None;
         }
         self.cause = self.stop.or(self.logged_cause);
     }

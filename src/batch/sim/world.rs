@@ -82,6 +82,9 @@ pub(super) struct World {
     steps: usize,
     crashes: std::vec::IntoIter<CrashPlan>,
     next_crash: Option<CrashPlan>,
+    /// What backends said when they were asked, and how many answers came for nobody.
+    pub(super) told: Vec<Fate>,
+    pub(super) stale: usize,
 }
 
 /// Lives a plan to its end. Panics where a rule is broken.
@@ -117,6 +120,8 @@ impl World {
             steps: 0,
             crashes,
             next_crash,
+            told: Vec::new(),
+            stale: 0,
             plan: Arc::new(plan),
         };
         world.schedule();
@@ -174,7 +179,7 @@ impl World {
             self.happen(happening);
         } else {
             let boot = self.boot;
-            self.step(Input::Tick, false);
+            self.step(&Input::Tick, false);
             let over = self.core.next_due().is_none_or(|due| due > self.now().mono);
             assert!(over || boot != self.boot, "timers: a tick must leave no timer that is due");
         }
@@ -196,7 +201,7 @@ impl World {
                 }
                 self.group.requests.push(happening);
                 let begin = self.begin(number);
-                self.step(Input::Start(begin), false);
+                self.step(&Input::Start(begin), false);
             }
             Happening::Answer { batch, index, attempt, outcome, echo } => {
                 self.journal.close(batch, index, attempt, self.time);
@@ -204,25 +209,25 @@ impl World {
                     self.group.heard.push((batch, index, attempt));
                 }
                 let stale = echo || !self.checker.awaits(batch, index, attempt);
-                self.step(Input::Outcome { batch, index, attempt, outcome }, stale);
+                self.step(&Input::Outcome { batch, index, attempt, outcome }, stale);
             }
             Happening::Told { batch, index, attempt, fate } => {
                 let stale = !self.checker.asks(batch, index, attempt);
-                self.step(Input::Fate { batch, index, attempt, fate }, stale);
+                self.step(&Input::Fate { batch, index, attempt, fate }, stale);
             }
             Happening::View { tool, view } => {
                 self.wanted[tool] = view;
                 if self.time >= self.boot + self.reconnect(tool) {
                     self.tools.0[tool] = view;
                 }
-                self.step(Input::ToolsChanged, false);
+                self.step(&Input::ToolsChanged, false);
             }
             Happening::Stop(number) => self.stop(number, happening),
             Happening::Drain(number) => {
                 if self.draining.is_none() {
                     self.draining = Some(number);
                     self.at(self.time + self.plan.drains[number].1 * MS, Happening::GiveUp);
-                    self.step(Input::Drain, false);
+                    self.step(&Input::Drain, false);
                 }
             }
             Happening::GiveUp => {
@@ -246,7 +251,7 @@ impl World {
         for (other, batch) in self.plan.clone().batches.iter().enumerate() {
             if other == plan.batch || (plan.reason == StopReason::TaskEnded && Some(batch.task) == task) {
                 let input = Input::Stop { batch: batch_no(other), reason: plan.reason, abort: plan.abort };
-                self.step(input, false);
+                self.step(&input, false);
             }
         }
     }
@@ -262,8 +267,9 @@ impl World {
     }
 
     /// One step of the core, checked; then the crash that the plan has for this moment.
-    fn step(&mut self, input: Input, stale: bool) {
+    fn step(&mut self, input: &Input, stale: bool) {
         self.steps += 1;
+        self.stale += usize::from(stale);
         assert!(self.steps < STEPS_MAX, "every batch ends: this world goes on and on");
         if self.group.inputs == 0 && self.next_crash.is_some() {
             self.group.before = Some(self.checker.clone());
@@ -274,7 +280,7 @@ impl World {
         let mut context = Context { now, ids: &mut self.ids, tools: &self.tools };
         self.core.step(input.clone(), &mut context, &mut out);
         let seen = Seen {
-            input: &input,
+            input,
             stale,
             out: &out,
             now,
@@ -284,14 +290,6 @@ impl World {
             draining: self.draining.is_some(),
         };
         self.checker.step(&seen);
-        for effect in &out.effects {
-            if let Effect::Abort { batch, index } = effect {
-                // The attempt itself may go on; nobody listens any more.
-                for line in self.journal.0.iter_mut().filter(|line| line.batch == *batch && line.index == *index) {
-                    line.end.get_or_insert(self.time);
-                }
-            }
-        }
         self.group.effects.extend(out.effects);
         if let Some(crash) = self.next_crash.take_if(|crash| crash.step <= self.steps) {
             self.next_crash = self.crashes.next();
@@ -305,7 +303,7 @@ impl World {
             match effect {
                 Effect::Send(attempt) => self.send(&attempt),
                 Effect::Lookup(attempt) => self.lookup(&attempt),
-                Effect::Abort { .. } => {}
+                Effect::Abort { batch, index } => self.journal.abandon(batch, index, self.time),
             }
         }
     }
@@ -381,7 +379,7 @@ impl World {
             Resumed { begin: self.begin(number), state, stop }
         });
         let resumed = resumed.collect();
-        self.step(Input::Resume(resumed), false);
+        self.step(&Input::Resume(resumed), false);
     }
 
     fn reconnect(&self, tool: usize) -> u64 {
@@ -438,6 +436,7 @@ impl World {
             Some(deed) => Fate::Landed(outcome_of(deed, batch, index, attempt)),
             None => Fate::NotLanded,
         };
+        self.told.push(fate.clone());
         self.at(self.time + script.tell_ms * MS, Happening::Told { batch, index, attempt, fate });
     }
 }

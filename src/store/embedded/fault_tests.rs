@@ -24,7 +24,7 @@ fn tiny() -> Options {
         journal_file: 6 << 10,
         journal_files: 3,
         checkpoint: 2 << 10,
-        journal_wait: Duration::from_secs(60),
+        journal_wait: Duration::from_mins(1),
         lock_wait: Duration::ZERO,
         blob_file: 900,
         sled_cache: 1 << 20,
@@ -103,7 +103,7 @@ fn struck(dir: &Path, fault: Fault, passes: usize) -> bool {
             Some(error) => panic!("{of}: {error}"),
         }
         told.check(&store, &of);
-        if passes % 2 == 0 { drop(store) } else { store.crash() }
+        if passes.is_multiple_of(2) { drop(store) } else { store.crash() }
     }
     let struck = fault::end(dir);
     let store = Embedded::open_with(dir, &tiny()).unwrap_or_else(|error| panic!("{of}: {error}"));

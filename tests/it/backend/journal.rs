@@ -1,8 +1,12 @@
 //! What a scripted backend was asked to do, in order.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
+use tonic::Status;
+use toolbatch::proto::CallToolResponse;
+
+use super::script::Lookup;
 
 /// Only a test that already failed waits this long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) attempt: u32,
     pub(crate) idempotency_key: String,
     pub(crate) in_doubt: bool,
+    /// The other end of the connection that it came by.
+    pub(crate) peer: Option<SocketAddr>,
     /// The metadata `grpc-timeout`.
     pub(crate) timeout: String,
     /// When it began, and when it was over: every entry's stamps are places in one order.
@@ -30,6 +36,19 @@ pub(crate) struct Entry {
     pub(crate) end: Option<usize>,
     /// Its end was an answer, no cancellation and no crash.
     pub(crate) answered: bool,
+    /// What it answered, where it took effect.
+    pub(super) landed: Option<CallToolResponse>,
+    /// A lookup was told that it never takes effect, so it must not.
+    pub(super) fenced: bool,
+}
+
+/// A question of `LookupCall` that was answered from the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) idempotency_key: String,
+    /// Its place in the one order of all stamps.
+    pub(crate) stamp: usize,
+    pub(crate) landed: bool,
 }
 
 /// Outlives the backend's crashes.
@@ -39,6 +58,7 @@ pub(crate) struct Journal(Arc<watch::Sender<Log>>);
 #[derive(Debug, Default)]
 struct Log {
     entries: Vec<Entry>,
+    asked: Vec<Asked>,
     stamps: usize,
 }
 
@@ -57,8 +77,18 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn answered(mut self) {
-        self.answered = true;
+    /// Takes effect and answers, unless a lookup was told that this never happens.
+    pub(super) fn answer(mut self, answer: Result<CallToolResponse, Status>) -> Result<CallToolResponse, Status> {
+        let mut fenced = false;
+        if let Ok(response) = &answer {
+            self.journal.0.send_modify(|log| {
+                let entry = &mut log.entries[self.place];
+                fenced = entry.fenced;
+                entry.landed = (!fenced).then(|| response.clone());
+            });
+        }
+        self.answered = !fenced;
+        if fenced { Err(Status::aborted("a lookup was told that this never takes effect")) } else { answer }
     }
 }
 
@@ -79,6 +109,13 @@ impl Default for Journal {
     }
 }
 
+impl Entry {
+    /// It took effect, as far as this backend is concerned.
+    pub(crate) fn has_landed(&self) -> bool {
+        self.landed.is_some()
+    }
+}
+
 impl Journal {
     pub(super) fn begin(&self, mut entry: Entry) -> Running {
         let mut place = 0;
@@ -88,6 +125,35 @@ impl Journal {
             log.entries.push(entry);
         });
         Running { journal: self.clone(), place, answered: false }
+    }
+
+    /// What became of a logical call. Of one that has not taken effect by now, no attempt that began ever will.
+    pub(super) fn tell(&self, idempotency_key: &str) -> Lookup {
+        let mut told = Lookup::NotLanded;
+        self.0.send_modify(|log| {
+            let entries = log.entries.iter_mut().filter(|entry| entry.idempotency_key == idempotency_key);
+            for entry in entries {
+                match &entry.landed {
+                    Some(response) => told = Lookup::Answered(Box::new(response.clone())),
+                    None => entry.fenced = true,
+                }
+            }
+            let (stamp, landed) = (log.stamp(), matches!(told, Lookup::Answered(_)));
+            log.asked.push(Asked { idempotency_key: idempotency_key.to_owned(), stamp, landed });
+        });
+        told
+    }
+
+    /// The lookups that were answered from this journal, in order.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.0.borrow().asked.clone()
+    }
+
+    /// The next place in the order that all entries share: whatever begins from now on has a later one.
+    pub(crate) fn stamp(&self) -> usize {
+        let mut stamp = 0;
+        self.0.send_modify(|log| stamp = log.stamp());
+        stamp
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {

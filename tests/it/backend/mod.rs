@@ -1,4 +1,5 @@
 //! A tool backend for tests: it keeps a journal, holds calls until the test lets them go, and can crash.
+#![allow(dead_code, unused_imports, reason = "two test binaries share it, and each uses a part")]
 
 mod journal;
 mod script;
@@ -11,7 +12,7 @@ use tokio::sync::watch;
 use toolbatch::{config, proto::Tool};
 
 pub(crate) use self::{
-    journal::{Entry, Journal},
+    journal::{Asked, Entry, Journal},
     script::{Lookup, stub_tools, tool, tool_with_schema},
 };
 use self::{
@@ -79,7 +80,8 @@ impl ScriptedBackend {
         self.script.lookups()
     }
 
-    /// Holds every call of a tool, or with an `id`, after it was journaled and before it answers.
+    /// Holds every call of a tool, or with an `id`, after it was journaled and before it answers. `reports` holds what calls of
+    /// `progress` report, before they are journaled.
     pub(crate) fn hold(&self, tool_or_id: &str) -> Held {
         let (number, open) = self.script.add_gate(tool_or_id);
         Held { script: self.script.clone(), number, open }

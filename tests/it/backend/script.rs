@@ -41,8 +41,12 @@ pub(crate) enum Lookup {
     NotLanded,
     /// It took effect and answered this result.
     Landed(String),
+    /// It took effect and answered this.
+    Answered(Box<CallToolResponse>),
     /// An answer without a fate.
     Empty,
+    /// What the journal says: a backend that can tell.
+    Journaled,
 }
 
 #[derive(Clone, Debug)]
@@ -78,8 +82,10 @@ impl Script {
 
     pub(super) fn look_up(&self, idempotency_key: String) -> Lookup {
         let mut state = self.state();
+        let lookup = state.lookup.clone();
+        let told = matches!(lookup, Lookup::Journaled).then(|| self.journal.tell(&idempotency_key));
         state.lookups.push(idempotency_key);
-        state.lookup.clone()
+        told.unwrap_or(lookup)
     }
 
     pub(super) fn lookups(&self) -> Vec<String> {
@@ -99,7 +105,7 @@ impl Script {
     }
 
     /// Waits until nothing holds this call.
-    async fn pass_gates(&self, tool: &str, id: &str) {
+    pub(super) async fn pass_gates(&self, tool: &str, id: &str) {
         let gates: Vec<Gate> =
             self.state().gates.iter().filter(|gate| gate.what == tool || gate.what == id).cloned().collect();
         for mut gate in gates {
@@ -125,9 +131,10 @@ impl Script {
         Ok(match tool {
             "echo" => result(args_json),
             "effect" | "order_change" => result(&serde_json::json!({ "id": id }).to_string()),
-            "fail" => match usize::try_from(number("bytes")).unwrap_or(0) {
-                0 => failure("it failed", false),
-                bytes => failure(&"f".repeat(bytes), false),
+            "fail" => match (usize::try_from(number("bytes")).unwrap_or(0), text("text")) {
+                (0, text) if text.is_empty() => failure("it failed", false),
+                (0, text) => failure(&text, false),
+                (bytes, _) => failure(&"f".repeat(bytes), false),
             },
             "flaky" => {
                 let mut state = self.state();

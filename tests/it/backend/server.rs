@@ -1,7 +1,7 @@
 //! Serves a script over gRPC, on a thread and a runtime of its own, so that it can die as a process does: at once, with
 //! everything that it was doing.
 
-use std::{path::PathBuf, pin::Pin, sync::Arc, thread, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc, thread, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
@@ -32,6 +32,9 @@ const MAX_MESSAGE_BYTES: usize = 80 * 1_024 * 1_024;
 
 /// Small, so that every list takes several pages.
 const PAGE_TOOLS: usize = 5;
+
+/// What holds a call's reports, before the first of them.
+pub(super) const REPORTS: &str = "reports";
 
 /// Where to listen.
 #[derive(Clone, Debug)]
@@ -115,20 +118,23 @@ impl ToolService for Tools {
     }
 
     async fn call_tool(&self, request: Request<CallToolRequest>) -> Result<Response<CallToolResponse>, Status> {
+        let peer = request.remote_addr();
         let (metadata, _, request) = request.into_parts();
-        execute(self.0.clone(), &metadata, request).await.map(Response::new)
+        execute(self.0.clone(), &metadata, peer, request).await.map(Response::new)
     }
 
     async fn call_tool_with_progress(
         &self,
         request: Request<CallToolWithProgressRequest>,
     ) -> Result<Response<Progress>, Status> {
+        let peer = request.remote_addr();
         let (metadata, _, request) = request.into_parts();
         let call = request.call.ok_or_else(|| Status::invalid_argument("no call"))?;
         let args: serde_json::Value = serde_json::from_str(&call.args_json).unwrap_or_default();
         let reports = args["n"].as_u64().unwrap_or(0);
         let pause = Duration::from_millis(args["ms"].as_u64().unwrap_or(0));
         let total = f64::from(u32::try_from(reports).unwrap_or(u32::MAX));
+        self.0.pass_gates(REPORTS, REPORTS).await;
         let before = stream::iter(1..=reports).then(move |report| async move {
             tokio::time::sleep(pause).await;
             let progress = f64::from(u32::try_from(report).unwrap_or(u32::MAX));
@@ -143,7 +149,7 @@ impl ToolService for Tools {
         }
         let script = self.0.clone();
         let outcome = stream::once(async move {
-            let response = execute(script, &metadata, call).await?;
+            let response = execute(script, &metadata, peer, call).await?;
             Ok(event(call_tool_with_progress_response::Event::Response(response)))
         });
         Ok(Response::new(Box::pin(before.chain(outcome))))
@@ -159,7 +165,9 @@ impl ToolService for Tools {
                 outcome: Some(call_tool_response::Outcome::ResultJson(result)),
                 ..Default::default()
             })),
+            Lookup::Answered(response) => Some(lookup_call_response::Fate::Landed(*response)),
             Lookup::Empty => None,
+            Lookup::Journaled => unreachable!("the script has asked its journal"),
         };
         Ok(Response::new(LookupCallResponse { fate }))
     }
@@ -168,6 +176,7 @@ impl ToolService for Tools {
 async fn execute(
     script: Arc<Script>,
     metadata: &MetadataMap,
+    peer: Option<SocketAddr>,
     request: CallToolRequest,
 ) -> Result<CallToolResponse, Status> {
     let CallToolRequest { tool, args_json, context } = request;
@@ -192,12 +201,11 @@ async fn execute(
         attempt: context.attempt,
         idempotency_key: context.idempotency_key,
         in_doubt: context.in_doubt,
+        peer,
         timeout,
         ..Entry::default()
     });
-    let answer = script.run(&tool, &id, &args_json).await;
-    running.answered();
-    answer
+    running.answer(script.run(&tool, &id, &args_json).await)
 }
 
 fn event(event: call_tool_with_progress_response::Event) -> CallToolWithProgressResponse {

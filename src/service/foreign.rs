@@ -1,4 +1,5 @@
-//! Messages that the codec refuses for their size, with the code that gRPC's table gives them.
+//! Statuses that tonic and its services make, brought into the form that ours have: with an `ErrorInfo`, and with the code that
+//! gRPC's table gives them.
 
 use std::task::{Context, Poll};
 
@@ -9,28 +10,25 @@ use tower::{Layer, Service};
 
 use super::status;
 
-/// How tonic's message begins (0.14.9); a test sends such a message, so a change of words is noticed.
-const REFUSED: &str = "Error, decoded message length too large";
-
-/// Turns tonic's `OUT_OF_RANGE` for a message over the limit into `RESOURCE_EXHAUSTED`.
+/// Rewrites refusals that did not come from `status`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SizeLayer;
+pub(crate) struct ForeignLayer;
 
-impl<S> Layer<S> for SizeLayer {
-    type Service = SizeService<S>;
+impl<S> Layer<S> for ForeignLayer {
+    type Service = ForeignService<S>;
 
-    fn layer(&self, inner: S) -> SizeService<S> {
-        SizeService { inner }
+    fn layer(&self, inner: S) -> ForeignService<S> {
+        ForeignService { inner }
     }
 }
 
-/// See [`SizeLayer`].
+/// See [`ForeignLayer`].
 #[derive(Clone, Debug)]
-pub(crate) struct SizeService<S> {
+pub(crate) struct ForeignService<S> {
     inner: S,
 }
 
-impl<S> Service<Request<Body>> for SizeService<S>
+impl<S> Service<Request<Body>> for ForeignService<S>
 where
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Future: Send + 'static,
@@ -44,13 +42,15 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let rpc = request.uri().path().to_owned();
         let response = self.inner.call(request);
         Box::pin(async move {
             let response = response.await?;
+            // A refusal is an answer of headers alone, so its status stands there.
             let refused = Status::from_header_map(response.headers())
-                .filter(|status| status.code() == Code::OutOfRange && status.message().starts_with(REFUSED));
+                .filter(|status| status.code() != Code::Ok && status.details().is_empty());
             Ok(match refused {
-                Some(refused) => status::too_large(refused.message()).into_http(),
+                Some(refused) => status::foreign(&rpc, &refused).into_http(),
                 None => response,
             })
         })

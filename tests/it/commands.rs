@@ -1,0 +1,105 @@
+//! The commands that stop and settle, as a person or a script runs them: the program itself against a whole server.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use toolbatch::proto::{BatchOptions, ExecuteBatchRequest, ToolCall};
+
+use crate::rig::{Rig, batch, batch_with, keyed};
+
+/// What a command wrote, and its exit code.
+struct Said {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+/// Runs `toolbatch` against the rig's server.
+async fn toolbatch(rig: &Rig, line: &[&str], input: &'static str) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolbatch"));
+    command.args(line).env("TOOLBATCH_SERVER", rig.endpoint()).env_remove("NO_COLOR");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // A command that does not read its input may be gone by now.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        child.wait_with_output().expect("it ends")
+    });
+    let ran = ran.await.expect("the wait does not panic");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
+    Said { out: text(ran.stdout), err: text(ran.stderr), code: ran.status.code() }
+}
+
+fn effect(id: &str) -> ToolCall {
+    keyed(id, "effect", &format!(r#"{{"id":"{id}"}}"#))
+}
+
+/// A batch whose call is held for good, and one whose outcome is unknown.
+async fn busy() -> (Rig, crate::backend::Held) {
+    let rig = Rig::start().await;
+    let gate = rig.backend.hold("held");
+    let timeout = Some(prost_types::Duration { seconds: 0, nanos: 100_000_000 });
+    let lost = keyed("lost", "silent", r#"{"id":"lost"}"#);
+    rig.run(batch_with(vec![lost], BatchOptions { call_timeout: timeout, ..BatchOptions::default() })).await;
+    let request = ExecuteBatchRequest { batch_id: "b".into(), ..batch(vec![effect("held"), effect("left")]) };
+    rig.open(request).await.expect("taken in");
+    rig.backend.journal().wait_for(|entries| entries.iter().any(|entry| entry.id == "held")).await;
+    (rig, gate)
+}
+
+#[tokio::test]
+async fn cancel_and_end_stop_and_show_what_is_then() {
+    let (rig, _gate) = busy().await;
+    let running = toolbatch(&rig, &["cancel", "b"], "").await;
+    assert_eq!(running.code, Some(0), "{}", running.err);
+    assert!(running.out.starts_with("batch       b\n") && running.out.contains("running"), "{}", running.out);
+    let over = toolbatch(&rig, &["cancel", "b", "--abort", "--json"], "").await;
+    assert_eq!(over.code, Some(0), "{}", over.err);
+    let line: serde_json::Value = serde_json::from_str(&over.out).expect("one JSON object");
+    assert_eq!((&line["status"], &line["stop_reason"]), (&"failed".into(), &"cancelled".into()), "{line}");
+    let absent = toolbatch(&rig, &["cancel", "nobody's"], "").await;
+    assert_eq!((absent.code, &*absent.out), (Some(2), ""));
+    assert!(absent.err.contains("NOT_FOUND, BATCH_NOT_FOUND"), "{}", absent.err);
+
+    let ended = toolbatch(&rig, &["end", "T", "--reason", "withdrawn"], "").await;
+    assert_eq!((ended.code, &*ended.out), (Some(0), "task T has ended; calls that are running finish\n"));
+    let again = toolbatch(&rig, &["end", "T", "--json"], "").await;
+    assert_eq!((again.code, &*again.out), (Some(0), "{\"task_id\":\"T\",\"ended\":true}\n"));
+    assert_eq!(toolbatch(&rig, &["end", "nobody's"], "").await.code, Some(2));
+}
+
+#[tokio::test]
+async fn keys_are_listed_and_settled() {
+    let (rig, _gate) = busy().await;
+    let table = toolbatch(&rig, &["keys", "T"], "").await;
+    let rows: Vec<&str> = table.out.lines().collect();
+    assert!(rows[0].starts_with("KEY   STATE    TOOL"), "{}", table.out);
+    assert_eq!(rows.len(), 3, "{}", table.out);
+    let unknown = toolbatch(&rig, &["keys", "T", "--state", "unknown", "--state", "failed", "--json"], "").await;
+    let line: serde_json::Value = serde_json::from_str(&unknown.out).expect("one JSON object");
+    assert_eq!((&line["key"], &line["state"]), (&"lost".into(), &"unknown".into()));
+
+    let refused = toolbatch(&rig, &["settle", "T", "held", "--not-landed"], "").await;
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.err.contains("FAILED_PRECONDITION, KEY_NOT_UNKNOWN") && refused.err.contains("is running"),
+        "{}",
+        refused.err
+    );
+    let wrong = toolbatch(&rig, &["settle", "T", "lost", "--landed", "-"], "{").await;
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("landed_result_json: "), "{}", wrong.err);
+    let settled = toolbatch(&rig, &["settle", "T", "lost", "--landed", "-"], "{\"order\": 450017}\n").await;
+    assert_eq!(settled.code, Some(0), "{}", settled.err);
+    assert!(settled.out.contains("state            completed\n"), "{}", settled.out);
+    assert!(settled.out.contains("settled by       local\n"), "{}", settled.out);
+    let skipped = rig.run(batch(vec![keyed("lost", "silent", r#"{"id":"lost"}"#)])).await;
+    assert_eq!(skipped.results()[0].result_json, "{\"order\": 450017}\n", "byte for byte");
+    let none = toolbatch(&rig, &["keys", "T", "--state", "unknown"], "").await;
+    assert_eq!((none.code, &*none.out, &*none.err), (Some(0), "", "none\n"));
+    assert_eq!(toolbatch(&rig, &["settle", "T", "lost"], "").await.code, Some(2));
+}
