@@ -50,6 +50,8 @@ pub(super) struct Checkpoint {
     pub(super) lsn: u64,
     /// The tally of everything above the tasks.
     pub(super) globals: Tally,
+    /// Bytes that were deleted since it was last made anew, or looked at for that.
+    pub(super) dropped: u64,
 }
 
 pub(super) struct Index {
@@ -122,6 +124,16 @@ impl Index {
         Ok((index, checkpoint))
     }
 
+    /// Opens what [`Index::create`] made a moment ago.
+    pub(super) fn reopen(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
+        Self::over(open_db(dir, options.sled_cache)?, dir, store_id, options)
+    }
+
+    /// Whether a key is that of the record which only this file writes.
+    pub(super) fn is_own(key: &[u8]) -> bool {
+        key == CHECKPOINT_KEY
+    }
+
     fn over(db: sled::Db, dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
         let path = dir.join("db");
         let file = File::open(&path).map_err(|error| disk::failure("cannot open", &path, &error))?;
@@ -135,7 +147,8 @@ impl Index {
         let parse = || {
             let (&VERSION, rest) = record.split_first()? else { return None };
             let lsn = u64::from_be_bytes(bytes_at(rest, 16)?);
-            Some((bytes_at(rest, 0)?, Checkpoint { lsn, globals: Tally::decode(rest.get(24..)?)? }))
+            let dropped = u64::from_be_bytes(bytes_at(rest, 24 + Tally::LENGTH)?);
+            Some((bytes_at(rest, 0)?, Checkpoint { lsn, globals: Tally::decode(rest.get(24..)?)?, dropped }))
         };
         let (store_id, checkpoint): ([u8; 16], _) =
             parse().ok_or_else(|| damaged(&self.dir, "has an unreadable record of where it stands"))?;
@@ -191,6 +204,12 @@ impl Index {
         })
     }
 
+    /// The length of sled's file, in bytes.
+    pub(super) fn length(&self) -> Result<u64, Error> {
+        let found = self.file.metadata().map_err(|error| disk::failure("cannot look at", &self.dir.join("db"), &error));
+        Ok(found?.len())
+    }
+
     /// Refuses a batch of so many bytes where it might not fit on the disk. A batch that fails midway is worse than none: even
     /// sled's reads write then, as they go on with what it began, and fail until the next start.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), Error> {
@@ -223,6 +242,7 @@ impl Index {
         record.extend_from_slice(&self.store_id);
         record.extend_from_slice(&checkpoint.lsn.to_be_bytes());
         record.extend_from_slice(&checkpoint.globals.encode());
+        record.extend_from_slice(&checkpoint.dropped.to_be_bytes());
         batch.insert(CHECKPOINT_KEY, with_checksum(CHECKPOINT_KEY, &record));
         self.guard("write", || {
             syscall::before_foreign_write(&self.dir)?;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::{
     index::{Checkpoint, Index},
-    integrity::{Tally, stored_tally, tally_key},
+    integrity::{Account, Tally, stored_tally, tally_key},
     overlay::{Layered, Overlay, Records, merge},
 };
 use crate::store::{Error, Order, TASK_PREFIX, bounds::is_reserved};
@@ -88,11 +88,12 @@ impl Layers {
     }
 
     /// Shows a durable commit to readers, all of it at once. Gives the journal's length since the last checkpoint began.
-    pub(super) fn publish(&self, ops: Records, lsn: u64, globals: Tally, journal_bytes: usize) -> usize {
+    pub(super) fn publish(&self, ops: Records, lsn: u64, account: Account, journal_bytes: usize) -> usize {
         let mut overlay = self.overlay_mut();
         overlay.active.extend(ops);
         overlay.lsn = lsn;
-        overlay.globals = globals;
+        overlay.globals = account.globals;
+        overlay.dropped += account.dropped;
         overlay.journal_bytes += journal_bytes;
         overlay.journal_bytes
     }
@@ -128,7 +129,7 @@ impl Layers {
         let frozen = Arc::new(std::mem::take(&mut overlay.active));
         overlay.frozen = Some(Arc::clone(&frozen));
         overlay.journal_bytes = 0;
-        Some((frozen, Checkpoint { lsn: overlay.lsn, globals: overlay.globals }))
+        Some((frozen, overlay.checkpoint()))
     }
 }
 

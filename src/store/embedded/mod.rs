@@ -9,6 +9,7 @@
 
 mod blobs;
 mod checkpoint;
+mod compact;
 mod disk;
 #[cfg(test)]
 mod fault;
@@ -115,14 +116,17 @@ impl Embedded {
         let clock = Clock::start();
         disk::create_dir(dir)?;
         let lock = Lock::take(dir, options.lock_wait)?;
+        compact::finish(dir)?;
         let store_id = match sentinel::look(dir)? {
             Found::Store(store_id) => store_id,
             Found::Nothing => create(dir, options)?,
         };
-        let (index, checkpoint) = Index::open(&dir.join("sled"), store_id, options)?;
+        let opened = Index::open(&dir.join("sled"), store_id, options)?;
+        let (index, checkpoint) = compact::if_worth_it(dir, opened, store_id, options)?;
         let journal_dir = dir.join("journal");
         let Opened { journal, idle, next_number, replay } = Journal::open(&journal_dir, &store_id, checkpoint.lsn)?;
         let mut overlay = Overlay { lsn: replay.lsn, globals: checkpoint.globals, ..Overlay::default() };
+        overlay.dropped = checkpoint.dropped;
         overlay.journal_bytes = replay.bytes;
         let replayed = replay.commits.len();
         for (globals, ops) in replay.commits {
