@@ -652,7 +652,7 @@ fn space_of_deleted_records_is_given_back_at_a_start() {
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
         store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        for key in &keys {
+        for key in keys {
             drop(model.remove(key));
         }
     }
@@ -678,7 +678,7 @@ fn emptied() -> (TempDir, Model, Options) {
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
         store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        for key in &keys {
+        for key in keys {
             drop(model.remove(key));
         }
     }
