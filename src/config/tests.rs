@@ -129,7 +129,7 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, call_timeout, insecure, not_batchable, backends"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
