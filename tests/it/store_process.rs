@@ -1,13 +1,16 @@
 //! The store of a real process: who may have it, and what becomes of it on a small disk (RELIABILITY.md I22, I24, I25).
 
-mod serve;
+pub(crate) mod serve;
 
 use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 use tonic::{Code, transport::Channel};
 use tonic_types::StatusExt as _;
-use toolbatch::proto::{BatchEvent, ExecuteBatchRequest, batch_event::Event, batch_service_client::BatchServiceClient};
+use toolbatch::{
+    clock::Clock,
+    proto::{BatchEvent, ExecuteBatchRequest, batch_event::Event, batch_service_client::BatchServiceClient},
+};
 
 use crate::{
     backend::ScriptedBackend,
