@@ -54,6 +54,12 @@ pub fn step_locator(step: StepId) -> Bytes {
     key(b"I", &[step.0.as_bytes()])
 }
 
+/// The id in a key made by [`step_locator`].
+#[must_use]
+pub fn step_id_of(key: &[u8]) -> Option<StepId> {
+    Some(StepId(uuid::Uuid::from_bytes(key.strip_prefix(b"I")?.try_into().ok()?)))
+}
+
 /// A tenant's batch in the order of their numbers.
 #[must_use]
 pub fn tenant_batch(tenant: &str, batch: BatchNo) -> Bytes {
@@ -150,6 +156,12 @@ pub fn batch(task: TaskNo, batch: BatchNo) -> Bytes {
 #[must_use]
 pub fn entry(task: TaskNo, batch: BatchNo, sequence: u64) -> Bytes {
     in_task(task, b'E', &[&batch.0.to_be_bytes(), &sequence.to_be_bytes()])
+}
+
+/// The batch in a key made by [`entry`].
+#[must_use]
+pub fn entry_batch_of(key: &[u8]) -> Option<BatchNo> {
+    batch_of(key.get(..key.len().checked_sub(8)?)?)
 }
 
 /// The sequence number in a key made by [`entry`].
@@ -260,6 +272,8 @@ mod tests {
         let step_id = StepId(uuid::Uuid::from_u128(42));
         assert_eq!(step_of(&step(TaskNo(1), step_id, 3)), Some((step_id, 3)));
         assert_eq!(sequence_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(3));
+        assert_eq!(entry_batch_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(BatchNo(2)));
+        assert_eq!(step_id_of(&step_locator(step_id)), Some(step_id));
         assert_eq!(batch_of(&open_batch(BatchNo(9))), Some(BatchNo(9)));
         assert_eq!(age_of(&aged_task(3, TaskNo(4))), Some((3, TaskNo(4))));
         assert_eq!(dropped_of(&dropped_task(TaskNo(4))), Some(TaskNo(4)));

@@ -3,6 +3,7 @@
 //! The store knows bytes. What the bytes mean stands in `layout` (keys) and `records` (values).
 
 mod bounds;
+pub mod check;
 #[cfg(test)]
 mod contract;
 pub mod embedded;

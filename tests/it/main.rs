@@ -19,6 +19,7 @@ mod settle;
 mod shutdown;
 mod steps;
 mod stop;
+mod store_commands;
 mod store_faults;
 mod store_process;
 mod streams;

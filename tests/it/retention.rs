@@ -5,6 +5,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use tonic::Code;
 use toolbatch::{
     batch::core::TaskNo,
+    clock::Clock,
     proto::{
         EndTaskRequest, ExecuteBatchRequest, ListBatchesRequest, ListKeysRequest, ReadStepResultRequest,
         batch_event::Event,
@@ -25,12 +26,12 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// Asks again and again until it is so.
 async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
-    let asking = async {
+    let waiting = async {
         while !is_so().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, asking).await.is_ok(), "never: {what}");
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 fn in_task(task: &str, request: ExecuteBatchRequest) -> ExecuteBatchRequest {
@@ -209,9 +210,9 @@ async fn c42(batches: u32, calls: u32, bytes: u32) {
     rig.stop().await;
     let live = u64::from(2 * calls) * u64::from(bytes);
     let data = rig.data.path().join("data");
-    let began = tokio::time::Instant::now();
+    let clock = Clock::start();
     rig.restart_with(|config| config.retention = Duration::from_hours(1)).await;
-    let ready = began.elapsed();
+    let ready = clock.now().mono;
     let blobs_least = move |data: &Path| bytes_in(&data.join("blobs"));
     until("what nothing refers to is deleted", || async { blobs_least(&data) <= 5 * live }).await;
     let (blobs, sled, journal) =

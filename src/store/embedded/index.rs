@@ -87,6 +87,17 @@ impl Index {
 
     /// Opens what [`Index::create`] made, and checks that everything above the tasks is as it was at the last checkpoint.
     pub(super) fn open(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<(Self, Checkpoint), Error> {
+        let (index, checkpoint) = Self::open_unchecked(dir, store_id, options)?;
+        index.check_globals(&checkpoint)?;
+        Ok((index, checkpoint))
+    }
+
+    /// The same without that check.
+    pub(super) fn open_unchecked(
+        dir: &Path,
+        store_id: [u8; 16],
+        options: &Options,
+    ) -> Result<(Self, Checkpoint), Error> {
         let cache = options.sled_cache;
         for name in disk::names(dir)? {
             // Killed while it wrote one, sled would take it for the newest snapshot and not open. The one before is still there.
@@ -110,7 +121,11 @@ impl Index {
         };
         let index = Self::over(db, dir, store_id, options)?;
         let checkpoint = index.checkpoint()?;
-        let found = index.globals()?;
+        Ok((index, checkpoint))
+    }
+
+    fn check_globals(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let found = self.globals()?;
         if found != checkpoint.globals {
             let expected = checkpoint.globals.count;
             let what = match found.count {
@@ -119,9 +134,9 @@ impl Index {
                 }
                 count => format!("{expected} records above the tasks were written, {count} are there"),
             };
-            return Err(damaged(dir, &what));
+            return Err(damaged(&self.dir, &what));
         }
-        Ok((index, checkpoint))
+        Ok(())
     }
 
     /// Opens what [`Index::create`] made a moment ago.
@@ -141,7 +156,8 @@ impl Index {
         Ok(Self { db, file, dir: dir.to_owned(), store_id, reserve, broken })
     }
 
-    fn checkpoint(&self) -> Result<Checkpoint, Error> {
+    /// Where it stands.
+    pub(super) fn checkpoint(&self) -> Result<Checkpoint, Error> {
         let record = self.get(CHECKPOINT_KEY)?;
         let record = record.ok_or_else(|| damaged(&self.dir, "does not say where it stands: its content is lost"))?;
         let parse = || {

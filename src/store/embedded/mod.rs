@@ -17,6 +17,7 @@ mod fault;
 mod fault_tests;
 mod frame;
 mod index;
+mod inspect;
 mod integrity;
 mod journal;
 mod layers;
@@ -28,6 +29,7 @@ mod replay;
 mod room;
 mod seal;
 mod sentinel;
+mod snapshot;
 mod supply;
 mod syscall;
 #[cfg(test)]
@@ -58,6 +60,10 @@ use self::{
     sentinel::Found,
     supply::{Ending, Supply},
     writer::Writer,
+};
+pub use self::{
+    inspect::Inspection,
+    snapshot::{Copied, Progress, restore},
 };
 use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds};
 use crate::clock::Clock;

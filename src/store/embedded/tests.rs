@@ -652,9 +652,7 @@ fn space_of_deleted_records_is_given_back_at_a_start() {
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
         store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        for key in keys {
-            drop(model.remove(key));
-        }
+        model.retain(|key, _| !keys.contains(key));
     }
     store.close().unwrap();
     assert!(length() >= full, "sled gives nothing back by itself");
@@ -678,9 +676,7 @@ fn emptied() -> (TempDir, Model, Options) {
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
         store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        for key in keys {
-            drop(model.remove(key));
-        }
+        model.retain(|key, _| !keys.contains(key));
     }
     store.close().unwrap();
     (dir, model, Options { compact_from: 64 << 10, ..options })
