@@ -4,6 +4,7 @@ pub mod batch_json;
 pub mod cli;
 pub mod clock;
 pub mod config;
+mod control;
 pub mod dispatch;
 pub mod engine;
 pub mod json;

@@ -23,6 +23,7 @@ use tower::layer::util::{Identity, Stack};
 use crate::{
     clock::Clock,
     config::{Config, Listen},
+    control::Control,
     dispatch::Backends,
     engine::{self, Engine, Running},
     proto::{
@@ -86,6 +87,7 @@ pub struct Server {
     health: HealthReporter,
     shutdown_grace: Duration,
     close: Option<oneshot::Sender<()>>,
+    control: Option<Control>,
     transport: JoinSet<Result<(), tonic::transport::Error>>,
 }
 
@@ -94,8 +96,16 @@ impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let data_dir = config.data_dir.clone();
         let opened = tokio::task::spawn_blocking(move || Embedded::open(&data_dir)).await;
-        let store = opened.map_err(|_| StartError::Panicked)??;
-        Self::start_on(Arc::new(store), config).await
+        let store = Arc::new(opened.map_err(|_| StartError::Panicked)??);
+        let (data_dir, dyn_store) = (config.data_dir.clone(), Arc::clone(&store));
+        let mut server = Self::start_on(dyn_store, config).await?;
+        match Control::open(&data_dir, &store) {
+            Ok(control) => server.control = Some(control),
+            Err(error) => {
+                tracing::warn!(dir = %data_dir.display(), %error, "no backup can be made while this server runs");
+            }
+        }
+        Ok(server)
     }
 
     /// Starts a server on a store.
@@ -107,7 +117,8 @@ impl Server {
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
-        let (engine, running) = engine::start(store, clock, config.call_timeout, backends).await?;
+        let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
+        let (engine, running) = engine::start(store, clock, settings, backends).await?;
         let (health, router) = router(&engine, clock).await;
         let (close, closed) = oneshot::channel();
         let closed = async {
@@ -129,7 +140,17 @@ impl Server {
         };
         tracing::info!(endpoint, "serving");
         let shutdown_grace = config.shutdown_grace;
-        Ok(Self { endpoint, socket, engine, running, health, shutdown_grace, close: Some(close), transport })
+        Ok(Self {
+            endpoint,
+            socket,
+            engine,
+            running,
+            health,
+            shutdown_grace,
+            close: Some(close),
+            control: None,
+            transport,
+        })
     }
 
     /// Where clients connect to: `http://127.0.0.1:50051` or `unix:/run/toolbatch.sock`.
@@ -171,6 +192,7 @@ impl Server {
 
     /// Nobody is told any more that this server serves, and no connection is taken.
     async fn close_doors(&mut self) {
+        self.control = None;
         for name in service_names() {
             self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
         }

@@ -8,7 +8,7 @@ use super::{
     connect::DEFAULT_SERVER,
     help::{
         CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, JSON_HELP, KEYS_HELP, RUN_HELP,
-        SERVE_HELP, SETTLE_HELP, STEP_HELP, TOP_HELP,
+        SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP, STORE_RESTORE_HELP, TOP_HELP,
     },
 };
 use crate::telemetry::LogFormat;
@@ -37,6 +37,11 @@ pub(crate) enum Command {
     },
     /// Print a commented configuration.
     Config,
+    /// Check, back up or restore a server's data folder.
+    Store {
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// See what it is for: a fan-out that fails on a lock, and the same list with `serialize_on`.
     #[command(after_help = DEMO_HELP)]
     Demo {
@@ -150,6 +155,38 @@ pub(crate) enum Command {
     Tools {
         #[command(flatten)]
         client: ClientArgs,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Read everything in a data folder, while no server runs on it, and tell what does not add up.
+    #[command(after_help = STORE_CHECK_HELP)]
+    Check {
+        /// The folder: `data_dir` in the configuration, or a backup.
+        #[arg(default_value = "data")]
+        dir: PathBuf,
+        /// Write JSON, one object per line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy a data folder as it is at this moment, while its server runs or not, and check the copy.
+    #[command(after_help = STORE_BACKUP_HELP)]
+    Backup {
+        /// Where the copy goes: an empty folder or a new one. A running server writes it, as its own user.
+        to: PathBuf,
+        /// The folder to copy: `data_dir` in the configuration.
+        #[arg(long, value_name = "DIR", default_value = "data")]
+        data_dir: PathBuf,
+    },
+    /// Put a backup where a server will have its data, and check it.
+    #[command(after_help = STORE_RESTORE_HELP)]
+    Restore {
+        /// What `toolbatch store backup` made.
+        from: PathBuf,
+        /// The folder: `data_dir` in the configuration; empty, or a new one.
+        #[arg(default_value = "data")]
+        dir: PathBuf,
     },
 }
 

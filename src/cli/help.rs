@@ -137,6 +137,39 @@ Examples:
   echo '{\"order\": 450017}' | toolbatch settle T1 order-7 --landed -
   toolbatch settle T1 order-7 --not-landed";
 
+pub(super) const STORE_CHECK_HELP: &str = "\
+Reads every record, log, key, step and result, follows every reference, and compares each task with the count and digest \
+that are kept of it. Nothing is repaired. One line for each fault names the task, record or file.
+
+--json writes {\"fault\": text} for each, and {\"checked\": {records, tasks, batches, steps, blobs, blob_bytes, faults}} last.
+
+Exit codes:
+  0  whole
+  4  something does not add up, or the folder cannot be read or is in use";
+
+pub(super) const STORE_BACKUP_HELP: &str = "\
+The copy holds everything that was announced before the command began, and nothing by half. The server goes on meanwhile. \
+It is checked afterwards, as by `toolbatch store check`.
+
+Examples:
+  toolbatch store backup /backup/2026-12-01 --data-dir /var/lib/toolbatch
+  toolbatch store restore /backup/2026-12-01 /var/lib/toolbatch
+
+Exit codes:
+  0  the copy is made and whole
+  2  the place is not empty, or lies inside the data folder
+  3  the server cannot be asked
+  4  the copy could not be made, or does not add up";
+
+pub(super) const STORE_RESTORE_HELP: &str = "\
+What was done after the backup was made is not in it: keys that completed since then will run again. Tell your tools by \
+their idempotency keys, or settle such keys first.
+
+Exit codes:
+  0  restored and whole
+  2  the folder is not empty
+  4  the backup cannot be read or does not add up, or the folder cannot be written";
+
 pub(super) const DEMO_HELP: &str = "\
 Starts a server on a temporary folder and a sample order system that, as ERPs do, locks a contract while one of its \
 orders is posted. Runs a list of orders as a plain parallel fan-out, which the lock makes fail; then the same list in \
@@ -182,6 +215,9 @@ mod tests {
             RUN_HELP,
             JSON_HELP,
             STEP_HELP,
+            STORE_CHECK_HELP,
+            STORE_BACKUP_HELP,
+            STORE_RESTORE_HELP,
             CANCEL_HELP,
             END_HELP,
             KEYS_HELP,

@@ -18,6 +18,7 @@ mod run;
 mod serve;
 mod steps;
 mod stop;
+mod store;
 mod tools;
 
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Serve(args) => serve::serve(&args).await,
         Command::CheckConfig { file } => check_config::check(&file).await,
+        Command::Store { command } => store::store(command).await,
         Command::Config => {
             render::print(config::SAMPLE.trim_end())?;
             Ok(Exit::Done)

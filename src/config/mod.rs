@@ -30,6 +30,12 @@ pub const MAX_FILE: u64 = 1 << 20;
 /// The longest `shutdown_grace`. Supervisors kill what takes longer, which costs the running calls their outcome.
 pub const MAX_SHUTDOWN_GRACE: Duration = Duration::from_mins(10);
 
+/// The shortest `retention`: what tests and demonstrations want.
+pub const MIN_RETENTION: Duration = Duration::from_secs(1);
+
+/// The longest `retention`. Who keeps records for longer is better served by an archive of them.
+pub const MAX_RETENTION: Duration = Duration::from_hours(3_650 * 24);
+
 /// The longest `call_timeout`, as for the `call_timeout` of a batch (R1).
 pub const MAX_CALL_TIMEOUT: Duration = Duration::from_hours(24);
 
@@ -55,6 +61,9 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// How long running calls may finish after SIGTERM; 0 to [`MAX_SHUTDOWN_GRACE`].
     pub shutdown_grace: Duration,
+    /// How long a task's steps, results, keys and batches are kept after anything last happened in it, while a server runs;
+    /// [`MIN_RETENTION`] to [`MAX_RETENTION`].
+    pub retention: Duration,
     /// Bound on one attempt of one call, where neither the batch nor the tool sets one; above 0, to [`MAX_CALL_TIMEOUT`].
     pub call_timeout: Duration,
     /// Listen beyond loopback and Unix sockets although nobody is asked for a token.
@@ -91,6 +100,7 @@ impl Default for Config {
             listen: Listen::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 50_051)),
             data_dir: PathBuf::from("data"),
             shutdown_grace: Duration::from_secs(30),
+            retention: Duration::from_hours(30 * 24),
             call_timeout: Duration::from_mins(5),
             insecure: false,
             not_batchable: NOT_BATCHABLE.map(String::from).to_vec(),

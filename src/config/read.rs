@@ -8,7 +8,7 @@ use toml::{
 };
 
 use super::{
-    Backend, Config, Listen, MAX_CALL_TIMEOUT, MAX_SHUTDOWN_GRACE,
+    Backend, Config, Listen, MAX_CALL_TIMEOUT, MAX_RETENTION, MAX_SHUTDOWN_GRACE, MIN_RETENTION,
     error::{Fault, Faults},
     value,
 };
@@ -19,8 +19,8 @@ const MAX_ADDRESSES: usize = 16;
 /// How alike (Jaro) an unknown field and a known one must be to be offered as what was meant; clap's threshold for flags.
 const ALIKE: f64 = 0.7;
 
-const TOP: [&str; 7] =
-    ["listen", "data_dir", "shutdown_grace", "call_timeout", "insecure", "not_batchable", "backends"];
+const TOP: [&str; 8] =
+    ["listen", "data_dir", "shutdown_grace", "retention", "call_timeout", "insecure", "not_batchable", "backends"];
 const BACKEND: [&str; 2] = ["name", "addresses"];
 
 /// Any length but none at all.
@@ -79,6 +79,9 @@ impl Reader<'_> {
             shutdown_grace: get("shutdown_grace")
                 .and_then(|field| self.duration(field, Duration::ZERO..=MAX_SHUTDOWN_GRACE))
                 .unwrap_or(default.shutdown_grace),
+            retention: get("retention")
+                .and_then(|field| self.duration(field, MIN_RETENTION..=MAX_RETENTION))
+                .unwrap_or(default.retention),
             call_timeout: get("call_timeout")
                 .and_then(|field| self.duration(field, SHORTEST_TIMEOUT..=MAX_CALL_TIMEOUT))
                 .unwrap_or(default.call_timeout),

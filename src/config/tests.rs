@@ -50,9 +50,17 @@ fn the_sample_with_backends_parses() {
 #[test]
 fn the_sample_shows_every_field() {
     let sample = uncommented_sample();
-    for field in
-        ["listen", "data_dir", "shutdown_grace", "call_timeout", "insecure", "not_batchable", "name", "addresses"]
-    {
+    for field in [
+        "listen",
+        "data_dir",
+        "shutdown_grace",
+        "retention",
+        "call_timeout",
+        "insecure",
+        "not_batchable",
+        "name",
+        "addresses",
+    ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
         assert!(shown, "the sample does not show {field}");
     }
@@ -65,6 +73,7 @@ fn every_field_takes_effect() {
         listen = "unix:/run/toolbatch.sock"
         data_dir = "/var/lib/toolbatch"
         shutdown_grace = "0s"
+        retention = "3650d"
         call_timeout = "24h"
         insecure = true
         not_batchable = ["ask_*", "sleep"]
@@ -80,6 +89,7 @@ fn every_field_takes_effect() {
             listen: Listen::Unix("/run/toolbatch.sock".into()),
             data_dir: "/var/lib/toolbatch".into(),
             shutdown_grace: Duration::ZERO,
+            retention: MAX_RETENTION,
             call_timeout: MAX_CALL_TIMEOUT,
             insecure: true,
             not_batchable: vec!["ask_*".into(), "sleep".into()],
@@ -119,7 +129,7 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, call_timeout, insecure, not_batchable, backends"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{
     error::Error,
     keys::key_record,
+    leases::Lease,
     persist::Written,
     read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
@@ -33,6 +34,8 @@ pub(super) struct StartRequest {
     pub(super) spec: Arc<Spec>,
     pub(super) content: Payload,
     pub(super) outline_bytes: u64,
+    /// Where the content is a blob.
+    pub(super) lease: Option<Lease>,
     pub(super) reply: oneshot::Sender<Result<Accepted, Error>>,
 }
 
@@ -87,8 +90,9 @@ pub(super) fn no_space() -> Error {
 
 impl Loop {
     pub(super) fn start(&mut self, request: StartRequest) {
-        let StartRequest { tenant, spec, content, outline_bytes, reply } = request;
+        let StartRequest { tenant, spec, content, outline_bytes, lease, reply } = request;
         let answer = self.take_in(&tenant, spec, content, outline_bytes);
+        self.group.leases.extend(lease);
         // A refusal leaves nothing behind; an acceptance is told once its records are durable.
         match answer {
             Ok(accepted) => self.answer_when_durable(reply, Ok(accepted)),
@@ -165,7 +169,9 @@ impl Loop {
     /// Writes what makes a batch exist.
     fn claim(&mut self, tenant: &str, at: Located, head: &BatchRecord) {
         let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
+        self.counters.age = self.age.now();
         self.group.put(layout::COUNTERS.into(), records::encode(&self.counters));
+        self.refer(at.task, &head.content);
         self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
         self.group.put(layout::tenant_batch(tenant, at.batch), here);
         let open = OpenBatch { task: at.task.0, batch: at.batch.0, crashes: 0, ended_calls: 0 };
@@ -184,6 +190,7 @@ impl Loop {
             return Err(Error::TaskEnded { task_id: task_id.into() });
         }
         record.active_time = now;
+        record.active_age = self.age.now();
         self.group.put(layout::task(task), records::encode(&record));
         self.task_numbers.insert((tenant.clone(), task_id.into()), task);
         let live = self.tasks.entry(task).or_insert(LiveTask { record: Task::default(), batches: 0 });
@@ -196,6 +203,7 @@ impl Loop {
         let task = TaskNo(self.counters.next_task);
         self.counters.next_task += 1;
         self.reader.trust(task);
+        self.list_task(self.age.now(), task);
         self.group.put(layout::task_locator(tenant, task_id), records::encode(&Locator { task: task.0, batch: 0 }));
         let record = Task { tenant: tenant.into(), task_id: task_id.into(), create_time: now, ..Task::default() };
         (task, record)

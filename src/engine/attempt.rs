@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use super::{read::Reader, tail::Reporter};
+use super::{leases::Lease, read::Reader, tail::Reporter};
 use crate::{
     batch::{
         core::{self, BatchNo, Input},
@@ -31,6 +31,8 @@ pub(super) struct AttemptEnd {
     pub(super) index: u32,
     /// What the core is told, unless the result could not be stored.
     pub(super) input: Result<Input, store::Error>,
+    /// Where the result is a blob.
+    pub(super) lease: Option<Lease>,
 }
 
 /// The wish with all that a backend is told.
@@ -64,31 +66,39 @@ pub(super) async fn run(
     reporter: Reporter,
 ) -> AttemptEnd {
     let core::Attempt { batch, index, attempt: number, step_id, .. } = wish;
+    let mut lease = None;
     let input = match lane {
         Lane::Call => {
             let tell = |news: dispatch::Progress| reporter.tell(index, step_id, news);
             let reply = backends.call(attempt, &tell).await;
-            stored(&reader, reply).await.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
+            let outcome = stored(&reader, reply, &mut lease).await;
+            outcome.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
         }
         Lane::Lookup => {
             let fate = match backends.lookup(attempt).await {
-                Fate::Landed(reply) => stored(&reader, reply).await.map(Fate::Landed),
+                Fate::Landed(reply) => stored(&reader, reply, &mut lease).await.map(Fate::Landed),
                 Fate::NotLanded => Ok(Fate::NotLanded),
                 Fate::Unknown { message } => Ok(Fate::Unknown { message }),
             };
             fate.map(|fate| Input::Fate { batch, index, attempt: number, fate })
         }
     };
-    AttemptEnd { batch, index, input }
+    AttemptEnd { batch, index, input, lease }
 }
 
 /// The outcome with its result where the core wants it: a large one is written ahead and synced, here, so that the event that
 /// refers to it comes after.
-async fn stored(reader: &Arc<Reader>, reply: Outcome<Bytes>) -> Result<Outcome, store::Error> {
+async fn stored(
+    reader: &Arc<Reader>,
+    reply: Outcome<Bytes>,
+    lease: &mut Option<Lease>,
+) -> Result<Outcome, store::Error> {
     Ok(match reply {
-        Outcome::Completed { result, usage } => Outcome::Completed { result: payload(reader, result).await?, usage },
+        Outcome::Completed { result, usage } => {
+            Outcome::Completed { result: payload(reader, result, lease).await?, usage }
+        }
         Outcome::Awaiting { await_id, result, usage } => {
-            Outcome::Awaiting { await_id, result: payload(reader, result).await?, usage }
+            Outcome::Awaiting { await_id, result: payload(reader, result, lease).await?, usage }
         }
         Outcome::Failed { message, code, retryable, usage } => Outcome::Failed { message, code, retryable, usage },
         Outcome::NotSent { reason, message } => Outcome::NotSent { reason, message },
@@ -96,16 +106,19 @@ async fn stored(reader: &Arc<Reader>, reply: Outcome<Bytes>) -> Result<Outcome, 
     })
 }
 
-async fn payload(reader: &Arc<Reader>, text: Bytes) -> Result<Payload, store::Error> {
+async fn payload(reader: &Arc<Reader>, text: Bytes, lease: &mut Option<Lease>) -> Result<Payload, store::Error> {
     let bytes = text.len() as u64;
     if text.len() <= INLINE_BODY_MAX {
         return Ok(Payload { bytes, body: Body::Inline(text) });
     }
     loop {
         let (reader, text) = (Arc::clone(reader), text.clone());
-        let written = tokio::task::spawn_blocking(move || reader.store.write_blob(&text)).await;
+        let written = tokio::task::spawn_blocking(move || reader.leases.write(&*reader.store, &text)).await;
         match written {
-            Ok(Ok(blob)) => return Ok(Payload { bytes, body: Body::Blob(blob) }),
+            Ok(Ok((blob, of_blob))) => {
+                *lease = Some(of_blob);
+                return Ok(Payload { bytes, body: Body::Blob(blob) });
+            }
             // The tool has run: its result is kept in memory until there is space.
             Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::commit::FULL_RETRY).await,
             Ok(Err(error)) => return Err(error),

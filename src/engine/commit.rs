@@ -104,6 +104,8 @@ impl Loop {
         for reply in group.replies {
             reply();
         }
+        // From here on the records themselves keep the blobs.
+        drop(group.leases);
     }
 
     /// Waits until it is worth trying again. Commands are taken in meanwhile, as reads need no space; their facts wait their turn.

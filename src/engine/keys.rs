@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     Command, Engine,
     error::Error,
+    leases::Lease,
     read::{Located, Page, Reader},
     run::Loop,
 };
@@ -75,6 +76,8 @@ pub(super) struct SettleRequest {
     pub(super) task_id: String,
     pub(super) key: Arc<str>,
     pub(super) verdict: Verdict<Payload>,
+    /// Where the result is a blob.
+    pub(super) lease: Option<Lease>,
     pub(super) by: String,
     pub(super) reply: oneshot::Sender<Result<KeyView, Error>>,
 }
@@ -150,13 +153,16 @@ impl Engine {
             }
         })
         .await?;
-        let verdict = match verdict {
-            Verdict::Landed(result) => Verdict::Landed(self.payload(result, INLINE_BODY_MAX).await?),
-            Verdict::NotLanded => Verdict::NotLanded,
+        let (verdict, lease) = match verdict {
+            Verdict::Landed(result) => {
+                let (payload, lease) = self.payload(result, INLINE_BODY_MAX).await?;
+                (Verdict::Landed(payload), lease)
+            }
+            Verdict::NotLanded => (Verdict::NotLanded, None),
         };
         let (reply, answer) = oneshot::channel();
         let (tenant, task_id, key, by) = (tenant.into(), task_id.to_owned(), key.into(), by.to_owned());
-        let request = SettleRequest { tenant, task_id, key, verdict, by, reply };
+        let request = SettleRequest { tenant, task_id, key, verdict, lease, by, reply };
         self.send(Command::SettleKey(Box::new(request))).await?;
         answer.await.map_err(|_| Error::Stopping)?
     }
@@ -238,7 +244,8 @@ impl Loop {
     }
 
     pub(super) fn settle_key(&mut self, request: SettleRequest) {
-        let SettleRequest { tenant, task_id, key, verdict, by, reply } = request;
+        let SettleRequest { tenant, task_id, key, verdict, lease, by, reply } = request;
+        self.group.leases.extend(lease);
         match self.take_verdict(&tenant, &task_id, &key, &verdict, by) {
             Ok(view) => self.answer_when_durable(reply, Ok(view)),
             Err(error) => {

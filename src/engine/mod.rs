@@ -14,18 +14,22 @@
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
+//! | `retention`, `age`, `leases` | what is dropped, when, and what is not |
 //! | `tail`, `watch` | following a live batch |
 //! | `read`, `steps` | what is stored |
 
 mod accept;
+mod age;
 mod attempt;
 mod commit;
 mod error;
 mod ids;
 pub mod keys;
+mod leases;
 mod park;
 mod persist;
 pub mod read;
+mod retention;
 mod run;
 pub mod steps;
 mod stop;
@@ -47,7 +51,9 @@ pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
     keys::SettleRequest,
+    leases::Lease,
     read::{Located, Reader},
+    retention::ExpireRequest,
     stop::EndRequest,
     tail::TailReader,
     watch::Watch,
@@ -55,7 +61,7 @@ use self::{
 use crate::{
     batch::{
         core::TaskNo,
-        outcome::{BlobRef, Body, Payload},
+        outcome::{Body, Payload},
         running::RunningKey,
         spec::Spec,
     },
@@ -79,6 +85,7 @@ enum Command {
     RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },
     SettleKey(Box<SettleRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
+    Expire(Box<ExpireRequest>),
     Drain { grace: Duration },
     StoreFailed { error: store::Error },
 }
@@ -97,11 +104,20 @@ pub struct Running {
     ended: oneshot::Receiver<Result<(), store::Error>>,
 }
 
+/// What the engine is told by the configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bound on one attempt of one call, where neither the batch nor the tool sets one.
+    pub call_timeout: Duration,
+    /// How long a task is kept after anything last happened in it, while a server runs; whole seconds.
+    pub retention: Duration,
+}
+
 /// Starts the engine on a thread of its own. `backends` makes the backends, on the engine's runtime.
 pub async fn start<F>(
     store: Arc<dyn Store>,
     clock: Clock,
-    call_timeout: Duration,
+    settings: Settings,
     backends: F,
 ) -> Result<(Engine, Running), StartError>
 where
@@ -110,6 +126,7 @@ where
     let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
     let reader = Arc::new(Reader::new(store));
     let full = Arc::new(AtomicBool::new(false));
+    let (kept, waker) = (Arc::clone(&reader), commands.downgrade());
     let engine = Engine { commands, reader: Arc::clone(&reader), full: Arc::clone(&full) };
     let (ready, started) = oneshot::channel();
     let (end, ended) = oneshot::channel();
@@ -124,7 +141,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, call_timeout, backends)?)
+                Ok(run::Loop::open(reader, full, clock, settings.call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -132,7 +149,12 @@ where
                 }
                 Ok(engine) => {
                     let _ = ready.send(Ok(()));
-                    let _ = end.send(engine.run(queue).await);
+                    let dropping = retention::keep(kept, waker, engine.age, settings.retention);
+                    let outcome = tokio::select! {
+                        outcome = engine.run(queue) => outcome,
+                        error = dropping => Err(error),
+                    };
+                    let _ = end.send(outcome);
                 }
             }
         });
@@ -198,9 +220,10 @@ impl Engine {
             return Err(self.noticed(error).await);
         }
         let (content, outline_bytes) = Outline::write(&spec);
-        let content = self.payload(content, INLINE_CONTENT_MAX).await?;
+        let (content, lease) = self.payload(content, INLINE_CONTENT_MAX).await?;
         let (reply, answer) = oneshot::channel();
-        let request = StartRequest { tenant: tenant.into(), spec: Arc::new(spec), content, outline_bytes, reply };
+        let request =
+            StartRequest { tenant: tenant.into(), spec: Arc::new(spec), content, outline_bytes, lease, reply };
         self.send(Command::Start(Box::new(request))).await?;
         let Accepted { at, batch_id, outline, tail } = answer.await.map_err(|_| Error::Stopping)??;
         let watch = match tail {
@@ -294,7 +317,9 @@ impl Engine {
         F: FnOnce(&Reader) -> Result<T, Error> + Send + 'static,
     {
         let reader = Arc::clone(&self.reader);
-        tokio::task::spawn_blocking(move || read(&reader)).await.unwrap_or(Err(Error::Stopping))
+        tokio::task::spawn_blocking(move || reader.dropping.outside(|| read(&reader)))
+            .await
+            .unwrap_or(Err(Error::Stopping))
     }
 
     /// Starts no further call; running ones have `grace` to finish. [`Running::ended`] tells when that is over.
@@ -312,13 +337,13 @@ impl Engine {
         error
     }
 
-    async fn payload(&self, content: Bytes, inline_max: usize) -> Result<Payload, Error> {
+    async fn payload(&self, content: Bytes, inline_max: usize) -> Result<(Payload, Option<Lease>), Error> {
         let bytes = content.len() as u64;
         if content.len() <= inline_max {
-            return Ok(Payload { bytes, body: Body::Inline(content) });
+            return Ok((Payload { bytes, body: Body::Inline(content) }, None));
         }
-        let blob: BlobRef = self.read(move |reader| Ok(reader.store.write_blob(&content)?)).await?;
-        Ok(Payload { bytes, body: Body::Blob(blob) })
+        let (blob, lease) = self.read(move |reader| Ok(reader.leases.write(&*reader.store, &content)?)).await?;
+        Ok((Payload { bytes, body: Body::Blob(blob) }, Some(lease)))
     }
 
     async fn send(&self, command: Command) -> Result<(), Error> {

@@ -80,6 +80,7 @@ impl Loop {
     /// For the next start: this one did not crash.
     pub(super) fn note_good_stop(&mut self) -> Result<(), store::Error> {
         self.counters.stopped_well = true;
+        self.counters.age = self.age.now();
         let ops = vec![(layout::COUNTERS.into(), Some(records::encode(&self.counters)))];
         match self.reader.store.commit(Commit { expect: Vec::new(), ops }) {
             Err(store::Error::Full(message)) => {

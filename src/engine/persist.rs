@@ -6,14 +6,15 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::{
+    leases::Lease,
     read::{Located, LogLine, shows_result},
     run::Loop,
 };
 use crate::{
     batch::{
-        core::{BatchNo, Effect, Output},
+        core::{BatchNo, Effect, Output, TaskNo},
         event::{Entry, Event, StepId},
-        outcome::Body,
+        outcome::{Body, Payload},
         state::End,
         step::StepRecord,
     },
@@ -35,6 +36,8 @@ pub(super) struct Group {
     pub(super) effects: Vec<Effect>,
     /// Answers to those who wait for the commit.
     pub(super) replies: Vec<Box<dyn FnOnce()>>,
+    /// Blobs that the commit refers to.
+    pub(super) leases: Vec<Lease>,
 }
 
 /// A record as an open group has it.
@@ -50,7 +53,7 @@ impl Group {
         self.ops.push((key, Some(value)));
     }
 
-    fn delete(&mut self, key: Bytes) {
+    pub(super) fn delete(&mut self, key: Bytes) {
         self.bytes += key.len();
         self.ops.push((key, None));
     }
@@ -120,6 +123,9 @@ impl Loop {
 
     /// Gives back how many parts it took.
     fn put_parts(&mut self, at: Located, step: &StepRecord) -> u8 {
+        if let Some(result) = step.end.as_ref().and_then(|end| end.result.as_ref()) {
+            self.refer(at.task, result);
+        }
         let mut rest = records::encode_step(at.batch, step);
         let mut part = 0;
         loop {
@@ -129,6 +135,15 @@ impl Loop {
             if rest.is_empty() || part == u8::MAX {
                 return part;
             }
+        }
+    }
+
+    /// Notes that a task refers to a payload's file. Whatever writes a record with a payload comes here in the same group: without
+    /// this note, the file would be deleted.
+    pub(super) fn refer(&mut self, task: TaskNo, payload: &Payload) {
+        if let Body::Blob(blob) = payload.body {
+            self.group.put(layout::blob_user(blob.file, task), Bytes::new());
+            self.group.put(layout::task_blob(task, blob.file), Bytes::new());
         }
     }
 
@@ -142,6 +157,7 @@ impl Loop {
         self.group.delete(layout::open_batch(at.batch));
         if let Some(task) = self.tasks.get_mut(&at.task) {
             task.record.active_time = last.time.0;
+            task.record.active_age = self.age.now();
             self.group.put(layout::task(at.task), records::encode(&task.record));
         }
     }

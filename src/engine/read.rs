@@ -7,7 +7,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 
-use super::error::Error;
+use super::{error::Error, leases::Leases, retention::Dropping};
 use crate::{
     batch::{
         core::{BatchNo, TaskNo},
@@ -83,11 +83,13 @@ pub struct Reader {
     /// The tasks whose records were found whole since the start. Held while one is verified, so that nothing is written to a task
     /// while its records are counted: whoever wants to write to it has to be here first.
     verified: Mutex<HashSet<TaskNo>>,
+    pub(super) dropping: Dropping,
+    pub(super) leases: Leases,
 }
 
 impl Reader {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, verified: Mutex::default() }
+        Self { store, verified: Mutex::default(), dropping: Dropping::default(), leases: Leases::default() }
     }
 
     /// Makes sure that a task's records are whole, the first time that anyone touches it.
@@ -100,6 +102,20 @@ impl Reader {
         Ok(())
     }
 
+    /// Whether a task is there for readers: not one that is being dropped. Verifies it.
+    fn is_here(&self, task: TaskNo) -> Result<bool, Error> {
+        if self.dropping.has(task) {
+            return Ok(false);
+        }
+        self.verify(task)?;
+        Ok(true)
+    }
+
+    /// A task that is dropped needs no verification any more.
+    pub(super) fn forget(&self, task: TaskNo) {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner).remove(&task);
+    }
+
     /// A task that is about to be written for the first time: there is nothing to verify.
     pub(super) fn trust(&self, task: TaskNo) {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
@@ -109,8 +125,7 @@ impl Reader {
     pub fn locate(&self, tenant: &str, batch_id: &str) -> Result<Option<Located>, Error> {
         let Some(value) = self.store.get(&layout::batch_locator(tenant, batch_id))? else { return Ok(None) };
         let located = located(&records::decode::<Locator>(&value)?);
-        self.verify(located.task)?;
-        Ok(Some(located))
+        Ok(self.is_here(located.task)?.then_some(located))
     }
 
     /// Finds a batch by its id, or says that there is none.
@@ -122,7 +137,9 @@ impl Reader {
     pub fn task(&self, tenant: &str, task_id: &str) -> Result<Option<(TaskNo, Task)>, Error> {
         let Some(value) = self.store.get(&layout::task_locator(tenant, task_id))? else { return Ok(None) };
         let task = TaskNo(records::decode::<Locator>(&value)?.task);
-        self.verify(task)?;
+        if !self.is_here(task)? {
+            return Ok(None);
+        }
         Ok(Some((task, self.task_head(task)?)))
     }
 
@@ -138,6 +155,7 @@ impl Reader {
 
     /// A batch's head.
     pub fn head(&self, at: Located) -> Result<BatchRecord, Error> {
+        self.must_be_here(at)?;
         Ok(records::decode_batch(&self.must(&layout::batch(at.task, at.batch), "a batch's head")?)?)
     }
 
@@ -158,8 +176,17 @@ impl Reader {
         Ok(self.outline(head)?.spec(&head.batch_id, head.content_digest, &args)?)
     }
 
+    /// A batch that was found earlier may have been dropped since.
+    fn must_be_here(&self, at: Located) -> Result<(), Error> {
+        if self.dropping.has(at.task) {
+            return Err(Error::NotFound { kind: "batch", id: format!("number {}", at.batch.0) });
+        }
+        Ok(())
+    }
+
     /// The entries of a batch's log after a sequence number, a page of them.
     pub(super) fn entries(&self, at: Located, after: u64) -> Result<Vec<Entry>, Error> {
+        self.must_be_here(at)?;
         let first = layout::entry(at.task, at.batch, after.saturating_add(1));
         let end = layout::entry(at.task, at.batch, u64::MAX);
         let rows = self.store.scan(&first..&end, Order::Ascending, LOG_PAGE)?;
@@ -239,19 +266,21 @@ impl Reader {
         };
         let rows = self.store.scan(&low..&high, Order::Descending, limit + 1)?;
         let mut items = Vec::with_capacity(rows.len().min(limit));
-        let mut next = None;
-        for (key, value) in rows {
-            if items.len() == limit {
-                next = items.last().map(|(at, _): &(Located, _)| Bytes::copy_from_slice(&at.batch.0.to_be_bytes()));
-                break;
+        let next = match rows.get(limit.wrapping_sub(1)) {
+            Some((key, _)) if rows.len() > limit => {
+                key.last_chunk().map(|number: &[u8; 8]| Bytes::copy_from_slice(number))
             }
+            Some(_) | None => None,
+        };
+        for (key, value) in rows.into_iter().take(limit) {
             let batch = layout::batch_of(&key).unwrap_or(BatchNo(0));
             if let Some(task) = task {
                 items.push((Located { task, batch }, records::decode_batch(&value)?));
             } else {
                 let at = Located { task: located(&records::decode::<Locator>(&value)?).task, batch };
-                self.verify(at.task)?;
-                items.push((at, self.head(at)?));
+                if self.is_here(at.task)? {
+                    items.push((at, self.head(at)?));
+                }
             }
         }
         Ok(Page { items, next })
@@ -263,8 +292,7 @@ impl Reader {
         let step = uuid::Uuid::try_parse(step_id).map(StepId).map_err(|_| absent())?;
         let value = self.store.get(&layout::step_locator(step))?.ok_or_else(absent)?;
         let at = located(&records::decode::<Locator>(&value)?);
-        self.verify(at.task)?;
-        if self.task_head(at.task)?.tenant == tenant { Ok((at, step)) } else { Err(absent()) }
+        if self.is_here(at.task)? && self.task_head(at.task)?.tenant == tenant { Ok((at, step)) } else { Err(absent()) }
     }
 
     /// A step's record.

@@ -14,6 +14,7 @@ use tokio::{
 
 use super::{
     Command,
+    age::Age,
     attempt::{self, AttemptEnd, Lane},
     commit::{Landing, Unstored},
     error::Error,
@@ -69,6 +70,7 @@ pub(super) struct Loop {
     pub(super) reader: Arc<Reader>,
     pub(super) backends: Backends,
     pub(super) counters: Counters,
+    pub(super) age: Age,
     pub(super) live: HashMap<BatchNo, LiveBatch>,
     pub(super) by_id: HashMap<(Arc<str>, Arc<str>), BatchNo>,
     pub(super) tasks: HashMap<TaskNo, LiveTask>,
@@ -94,9 +96,10 @@ impl Loop {
         call_timeout: Duration,
         backends: Backends,
     ) -> Result<Self, Error> {
+        reader.load_dropping()?;
         let counters = match reader.store.get(layout::COUNTERS)? {
             Some(value) => records::decode(&value)?,
-            None => Counters { next_task: 1, next_batch: 1, stopped_well: true },
+            None => Counters { next_task: 1, next_batch: 1, stopped_well: true, age: 0 },
         };
         let mut this = Self {
             core: Core::default(),
@@ -104,6 +107,7 @@ impl Loop {
             ids: Ids::new(clock),
             reader,
             backends,
+            age: Age::new(counters.age, clock),
             counters,
             live: HashMap::new(),
             by_id: HashMap::new(),
@@ -233,6 +237,7 @@ impl Loop {
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
             }
+            Command::Expire(request) => self.expire(*request),
             Command::Drain { grace } => self.drain(grace),
             Command::StoreFailed { error } => {
                 tracing::error!(%error, "the store failed in part: running calls are written to their end, then the server stops");
@@ -266,7 +271,8 @@ impl Loop {
 
     fn attempt_ended(&mut self, end: Result<AttemptEnd, tokio::task::JoinError>) -> Result<(), store::Error> {
         match end {
-            Ok(AttemptEnd { batch, index, input }) => {
+            Ok(AttemptEnd { batch, index, input, lease }) => {
+                self.group.leases.extend(lease);
                 if let Some(live) = self.live.get_mut(&batch) {
                     live.attempts.remove(&index);
                 }

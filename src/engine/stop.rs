@@ -81,6 +81,7 @@ impl Loop {
         }
         record.end_time = self.clock.now().wall.0;
         record.end_reason = reason;
+        record.active_age = self.age.now();
         // Before the batches' own records: where a crash parts them, the next start closes what is open of an ended task.
         self.group.put(layout::task(task), records::encode(&record));
         if let Some(live) = self.tasks.get_mut(&task) {
@@ -121,6 +122,10 @@ impl Loop {
     pub(super) fn find_task(&self, tenant: &Arc<str>, task_id: &str) -> Result<Option<(TaskNo, Task)>, Error> {
         if let Some(&task) = self.task_numbers.get(&(tenant.clone(), task_id.into())) {
             return Ok(self.tasks.get(&task).map(|live| (task, live.record.clone())));
+        }
+        if self.written(&layout::task_locator(tenant, task_id)) == Some(Written::Deleted) {
+            // Dropped a moment ago.
+            return Ok(None);
         }
         let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
         match self.written(&layout::task(task)) {

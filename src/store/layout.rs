@@ -8,9 +8,13 @@
 //! | `I` step id | `Locator` of a call's batch |
 //! | `L` hash(tenant), batch | `Locator` of a batch, newest last |
 //! | `A` batch | `OpenBatch`: a batch that has not ended |
+//! | `X` age, task | `Locator` of a task that was last active at that age of the store, or later |
+//! | `D` task | `Task` that is being dropped |
+//! | `F` blob file, task | nothing: the task refers to the file |
 //! | `T` task `H` | `Task` |
 //! | `T` task `B` batch | `Batch` |
 //! | `T` task `E` batch, sequence | `Entry` |
+//! | `T` task `F` blob file | nothing: the task refers to the file |
 //! | `T` task `K` hash(key) | `Key` |
 //! | `T` task `S` step id, part | a part of a `Step` |
 //!
@@ -50,6 +54,12 @@ pub fn step_locator(step: StepId) -> Bytes {
     key(b"I", &[step.0.as_bytes()])
 }
 
+/// The id in a key made by [`step_locator`].
+#[must_use]
+pub fn step_id_of(key: &[u8]) -> Option<StepId> {
+    Some(StepId(uuid::Uuid::from_bytes(key.strip_prefix(b"I")?.try_into().ok()?)))
+}
+
 /// A tenant's batch in the order of their numbers.
 #[must_use]
 pub fn tenant_batch(tenant: &str, batch: BatchNo) -> Bytes {
@@ -68,6 +78,68 @@ pub fn open_batch(batch: BatchNo) -> Bytes {
     key(b"A", &[&batch.0.to_be_bytes()])
 }
 
+/// That a task was last active at this age of the store, in seconds, or later.
+#[must_use]
+pub fn aged_task(age: u64, task: TaskNo) -> Bytes {
+    key(b"X", &[&age.to_be_bytes(), &task.0.to_be_bytes()])
+}
+
+/// Age and task in a key made by [`aged_task`].
+#[must_use]
+pub fn age_of(key: &[u8]) -> Option<(u64, TaskNo)> {
+    let (age, task) = key.strip_prefix(b"X")?.split_first_chunk()?;
+    Some((u64::from_be_bytes(*age), TaskNo(u64::from_be_bytes(task.try_into().ok()?))))
+}
+
+/// A task that is being dropped.
+#[must_use]
+pub fn dropped_task(task: TaskNo) -> Bytes {
+    key(b"D", &[&task.0.to_be_bytes()])
+}
+
+/// The number in a key made by [`dropped_task`].
+#[must_use]
+pub fn dropped_of(key: &[u8]) -> Option<TaskNo> {
+    Some(TaskNo(u64::from_be_bytes(*key.last_chunk()?)))
+}
+
+/// That a task refers to a blob file.
+#[must_use]
+pub fn blob_user(file: u32, task: TaskNo) -> Bytes {
+    key(b"F", &[&file.to_be_bytes(), &task.0.to_be_bytes()])
+}
+
+/// File and task in a key made by [`blob_user`].
+#[must_use]
+pub fn blob_user_of(key: &[u8]) -> Option<(u32, TaskNo)> {
+    let (file, task) = key.strip_prefix(b"F")?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*file), TaskNo(u64::from_be_bytes(task.try_into().ok()?))))
+}
+
+/// The same among the task's own records.
+#[must_use]
+pub fn task_blob(task: TaskNo, file: u32) -> Bytes {
+    in_task(task, b'F', &[&file.to_be_bytes()])
+}
+
+/// The number in a key made by [`task_blob`].
+#[must_use]
+pub fn task_blob_of(key: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*key.last_chunk()?))
+}
+
+/// All keys of a task: the first one, and the first one behind them.
+#[must_use]
+pub fn task_range(task: TaskNo) -> (Bytes, Bytes) {
+    (in_task(task, 0, &[]), in_task(task, u8::MAX, &[]))
+}
+
+/// Which kind of a task's record a key is of: the letter behind the task's number.
+#[must_use]
+pub fn kind_in_task(key: &[u8]) -> Option<u8> {
+    key.get(9).copied()
+}
+
 /// A task's head.
 #[must_use]
 pub fn task(task: TaskNo) -> Bytes {
@@ -84,6 +156,12 @@ pub fn batch(task: TaskNo, batch: BatchNo) -> Bytes {
 #[must_use]
 pub fn entry(task: TaskNo, batch: BatchNo, sequence: u64) -> Bytes {
     in_task(task, b'E', &[&batch.0.to_be_bytes(), &sequence.to_be_bytes()])
+}
+
+/// The batch in a key made by [`entry`].
+#[must_use]
+pub fn entry_batch_of(key: &[u8]) -> Option<BatchNo> {
+    batch_of(key.get(..key.len().checked_sub(8)?)?)
 }
 
 /// The sequence number in a key made by [`entry`].
@@ -180,7 +258,10 @@ mod tests {
             entry(this, BatchNo(1), u64::MAX),
             task_key(this, "k"),
             step(this, step_id, 255),
+            task_blob(this, u32::MAX),
         ] {
+            let (first, behind) = task_range(this);
+            assert!(first <= key && key < behind, "{key:?}");
             assert!(low <= key && key < high, "{key:?}");
             assert_eq!(super::super::group(&key), Some(7));
         }
@@ -191,7 +272,14 @@ mod tests {
         let step_id = StepId(uuid::Uuid::from_u128(42));
         assert_eq!(step_of(&step(TaskNo(1), step_id, 3)), Some((step_id, 3)));
         assert_eq!(sequence_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(3));
+        assert_eq!(entry_batch_of(&entry(TaskNo(1), BatchNo(2), 3)), Some(BatchNo(2)));
+        assert_eq!(step_id_of(&step_locator(step_id)), Some(step_id));
         assert_eq!(batch_of(&open_batch(BatchNo(9))), Some(BatchNo(9)));
+        assert_eq!(age_of(&aged_task(3, TaskNo(4))), Some((3, TaskNo(4))));
+        assert_eq!(dropped_of(&dropped_task(TaskNo(4))), Some(TaskNo(4)));
+        assert_eq!(blob_user_of(&blob_user(3, TaskNo(4))), Some((3, TaskNo(4))));
+        assert_eq!(task_blob_of(&task_blob(TaskNo(4), 3)), Some(3));
+        assert_eq!(kind_in_task(&task_blob(TaskNo(4), 3)), Some(b'F'));
     }
 
     #[test]

@@ -37,7 +37,8 @@ struct Fault {
 #[derive(Debug, Default)]
 struct Content {
     records: BTreeMap<Bytes, Bytes>,
-    blobs: Vec<Bytes>,
+    /// One to a file; none where its file was deleted.
+    blobs: Vec<Option<Bytes>>,
     /// The operations of every commit so far, oldest first.
     history: Vec<Vec<(Bytes, Option<Bytes>)>>,
     fault: Option<Fault>,
@@ -166,18 +167,31 @@ impl Store for Memory {
     fn write_blob(&self, content: &[u8]) -> Result<BlobRef, Error> {
         let mut inner = self.content();
         let file = u32::try_from(inner.blobs.len()).map_err(|_| Error::Full("4,294,967,296 blobs".to_owned()))?;
-        inner.blobs.push(Bytes::copy_from_slice(content));
+        inner.blobs.push(Some(Bytes::copy_from_slice(content)));
         Ok(BlobRef { file, offset: 0, bytes: content.len() as u64 })
     }
 
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error> {
         let inner = self.content();
-        let content = usize::try_from(blob.file).ok().and_then(|file| inner.blobs.get(file));
+        let content = usize::try_from(blob.file).ok().and_then(|file| inner.blobs.get(file)?.as_ref());
         let Some(content) = content.filter(|content| content.len() as u64 == blob.bytes && blob.offset == 0) else {
             return Err(Error::Damaged(format!("there is no blob {blob:?}")));
         };
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
         Ok(content.slice(start..start.saturating_add(max).min(content.len())))
+    }
+
+    fn closed_blob_files(&self) -> Result<Vec<u32>, Error> {
+        let content = self.content();
+        Ok((0..).zip(&content.blobs).filter(|(_, blob)| blob.is_some()).map(|(file, _)| file).collect())
+    }
+
+    fn remove_blob_file(&self, file: u32) -> Result<(), Error> {
+        let mut content = self.content();
+        if let Some(blob) = usize::try_from(file).ok().and_then(|file| content.blobs.get_mut(file)) {
+            *blob = None;
+        }
+        Ok(())
     }
 
     fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 //! The store knows bytes. What the bytes mean stands in `layout` (keys) and `records` (values).
 
 mod bounds;
+pub mod check;
 #[cfg(test)]
 mod contract;
 pub mod embedded;
@@ -111,6 +112,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// At most `max` bytes of a blob from `offset`, checked against what was written. Empty at and after its end.
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error>;
+
+    /// The numbers of the files ([`BlobRef::file`]) that no blob is written to any more, in order.
+    fn closed_blob_files(&self) -> Result<Vec<u32>, Error>;
+
+    /// Deletes such a file, and gives its space back. Nothing may refer to it any more, durably. One that is just being copied
+    /// stays for now.
+    fn remove_blob_file(&self, file: u32) -> Result<(), Error>;
 
     /// Whether there is room. Refused with [`Error::Full`] long before a commit is, so that what is running can be written down to
     /// its end; with [`Error::Failed`] where the store has failed in part, and only what runs is still to be written.

@@ -32,7 +32,7 @@ pub(crate) struct Rig {
     pub(crate) backend: ScriptedBackend,
     client: Client,
     /// The store's folder; it goes with the rig.
-    _data: tempfile::TempDir,
+    pub(crate) data: tempfile::TempDir,
     config: Config,
     server: Option<Server>,
 }
@@ -62,22 +62,28 @@ impl Rig {
         change(&mut config);
         let server = Server::start(config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
-        Self { backend, client, _data: data, config, server: Some(server) }
+        Self { backend, client, data, config, server: Some(server) }
     }
 
     /// A server on a store of the test's own.
     pub(crate) async fn start_on(store: Arc<dyn Store>) -> Self {
+        Self::start_on_with(store, |_| {}).await
+    }
+
+    /// The same, with what else `change` says.
+    pub(crate) async fn start_on_with(store: Arc<dyn Store>, change: impl FnOnce(&mut Config)) -> Self {
         let backend = ScriptedBackend::start().await;
         let data = tempfile::tempdir().expect("a folder");
-        let config = Config {
+        let mut config = Config {
             listen: Listen::Tcp("127.0.0.1:0".parse().expect("an address")),
             shutdown_grace: Duration::from_millis(500),
             backends: vec![backend.config("stub")],
             ..Config::default()
         };
+        change(&mut config);
         let server = Server::start_on(store, config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
-        Self { backend, client, _data: data, config, server: Some(server) }
+        Self { backend, client, data, config, server: Some(server) }
     }
 
     /// The server itself, which the rig then no longer has.
@@ -93,6 +99,12 @@ impl Rig {
 
     /// Starts a server that was stopped on the same folder.
     pub(crate) async fn start_again(&mut self) {
+        self.restart_with(|_| {}).await;
+    }
+
+    /// Starts a stopped server again on the same folder, with what else `change` says.
+    pub(crate) async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
         let server = Server::start(self.config.clone()).await.expect("the server starts again");
         self.client = Client::connect(server.endpoint()).await;
         self.server = Some(server);

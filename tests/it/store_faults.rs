@@ -53,6 +53,14 @@ impl Store for Telling {
         self.inner.read_blob(blob, offset, max)
     }
 
+    fn closed_blob_files(&self) -> Result<Vec<u32>, Error> {
+        self.inner.closed_blob_files()
+    }
+
+    fn remove_blob_file(&self, file: u32) -> Result<(), Error> {
+        self.inner.remove_blob_file(file)
+    }
+
     fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {
         self.inner.check_room(purpose)
     }

@@ -1,6 +1,6 @@
 //! The store of a real process: who may have it, and what becomes of it on a small disk (RELIABILITY.md I22, I24, I25).
 
-mod serve;
+pub(crate) mod serve;
 
 use std::{fs, path::Path, process::Command};
 

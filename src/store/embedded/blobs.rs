@@ -7,6 +7,7 @@
 //! A file is appended to only by the process that made it: behind what a crash left half-written, nothing is added.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, ErrorKind},
     os::unix::fs::FileExt as _,
@@ -57,6 +58,8 @@ struct Pool {
     /// Files that nobody is writing to.
     idle: Vec<Open>,
     writing: usize,
+    /// The numbers of the files that are being made or written to.
+    busy: BTreeSet<u32>,
     next_number: u32,
 }
 
@@ -90,7 +93,7 @@ impl Blobs {
             clock: Clock::start(),
             full_length,
             full_age,
-            pool: Mutex::new(Pool { idle: Vec::new(), writing: 0, next_number }),
+            pool: Mutex::new(Pool { idle: Vec::new(), writing: 0, busy: BTreeSet::new(), next_number }),
             changed: Condvar::new(),
         })
     }
@@ -104,6 +107,7 @@ impl Blobs {
         pool.writing -= 1;
         self.changed.notify_one();
         let (blob, open) = written?;
+        pool.busy.remove(&open.number);
         if open.sound && open.end < self.full_length {
             pool.idle.push(open);
         }
@@ -116,9 +120,31 @@ impl Blobs {
         let busy = |pool: &mut Pool| pool.writing >= WRITERS;
         let mut pool = self.changed.wait_while(pool, busy).unwrap_or_else(PoisonError::into_inner);
         pool.writing += 1;
+        self.close_old(&mut pool);
+        let open = pool.idle.pop()?;
+        pool.busy.insert(open.number);
+        Some(open)
+    }
+
+    fn close_old(&self, pool: &mut Pool) {
         let oldest = self.clock.now().mono.saturating_sub(self.full_age);
         pool.idle.retain(|open| open.born >= oldest);
-        pool.idle.pop()
+    }
+
+    /// The numbers of the files that no blob is written to any more, in order.
+    pub(super) fn closed(&self) -> Result<Vec<u32>, Error> {
+        // First the list: a file that is made after it is not on it, and one that is written to by then may be, but is busy.
+        let mut numbers: Vec<u32> = disk::names(&self.dir)?.iter().filter_map(|name| name.parse().ok()).collect();
+        numbers.sort_unstable();
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        self.close_old(&mut pool);
+        numbers.retain(|number| !pool.busy.contains(number) && pool.idle.iter().all(|open| open.number != *number));
+        Ok(numbers)
+    }
+
+    /// Deletes a file.
+    pub(super) fn remove(&self, number: u32) -> Result<(), Error> {
+        disk::remove(&self.path(number))
     }
 
     fn make(&self, reserve: impl Fn(u32) -> Result<(), Error>) -> Result<Open, Error> {
@@ -127,9 +153,18 @@ impl Blobs {
             let number = pool.next_number;
             pool.next_number =
                 number.checked_add(1).ok_or_else(|| Error::Full("4,294,967,295 blob files".to_owned()))?;
+            pool.busy.insert(number);
             number
         };
-        reserve(number)?;
+        let made = reserve(number).and_then(|()| self.make_file(number));
+        if made.is_err() {
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            pool.busy.remove(&number);
+        }
+        made
+    }
+
+    fn make_file(&self, number: u32) -> Result<Open, Error> {
         let path = self.path(number);
         let head = Head { kind: KIND, store_id: self.store_id, number };
         let file = disk::write_file(&path, &head.encode())?;
@@ -344,6 +379,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let blobs = Blobs::open(dir.path(), [1; 16], 0, (100, Duration::ZERO)).unwrap();
         assert_ne!(write(&blobs, b"x").file, write(&blobs, b"x").file);
+    }
+
+    #[test]
+    fn a_file_is_closed_once_nothing_is_written_to_it_any_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = blobs(dir.path(), 100);
+        assert_eq!(write(&blobs, &[0; 30]).file, 1);
+        assert_eq!(blobs.closed().unwrap(), Vec::<u32>::new());
+        write(&blobs, &[0; 30]);
+        write(&blobs, &[0; 30]);
+        assert_eq!(blobs.closed().unwrap(), [1]);
+        blobs.remove(1).unwrap();
+        blobs.remove(1).unwrap();
+        drop(blobs);
+        let blobs = Blobs::open(dir.path(), [1; 16], 2, (100, AGE)).unwrap();
+        assert_eq!(blobs.closed().unwrap(), [2]);
+        assert!(blobs.write(b"x", |_| Err(Error::Full("test".to_owned()))).is_err());
+        assert_eq!(blobs.closed().unwrap(), [2]);
     }
 
     #[test]

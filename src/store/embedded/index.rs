@@ -50,6 +50,8 @@ pub(super) struct Checkpoint {
     pub(super) lsn: u64,
     /// The tally of everything above the tasks.
     pub(super) globals: Tally,
+    /// Bytes that were deleted since it was last made anew, or looked at for that.
+    pub(super) dropped: u64,
 }
 
 pub(super) struct Index {
@@ -85,6 +87,17 @@ impl Index {
 
     /// Opens what [`Index::create`] made, and checks that everything above the tasks is as it was at the last checkpoint.
     pub(super) fn open(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<(Self, Checkpoint), Error> {
+        let (index, checkpoint) = Self::open_unchecked(dir, store_id, options)?;
+        index.check_globals(&checkpoint)?;
+        Ok((index, checkpoint))
+    }
+
+    /// The same without that check.
+    pub(super) fn open_unchecked(
+        dir: &Path,
+        store_id: [u8; 16],
+        options: &Options,
+    ) -> Result<(Self, Checkpoint), Error> {
         let cache = options.sled_cache;
         for name in disk::names(dir)? {
             // Killed while it wrote one, sled would take it for the newest snapshot and not open. The one before is still there.
@@ -108,7 +121,11 @@ impl Index {
         };
         let index = Self::over(db, dir, store_id, options)?;
         let checkpoint = index.checkpoint()?;
-        let found = index.globals()?;
+        Ok((index, checkpoint))
+    }
+
+    fn check_globals(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let found = self.globals()?;
         if found != checkpoint.globals {
             let expected = checkpoint.globals.count;
             let what = match found.count {
@@ -117,9 +134,19 @@ impl Index {
                 }
                 count => format!("{expected} records above the tasks were written, {count} are there"),
             };
-            return Err(damaged(dir, &what));
+            return Err(damaged(&self.dir, &what));
         }
-        Ok((index, checkpoint))
+        Ok(())
+    }
+
+    /// Opens what [`Index::create`] made a moment ago.
+    pub(super) fn reopen(dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
+        Self::over(open_db(dir, options.sled_cache)?, dir, store_id, options)
+    }
+
+    /// Whether a key is that of the record which only this file writes.
+    pub(super) fn is_own(key: &[u8]) -> bool {
+        key == CHECKPOINT_KEY
     }
 
     fn over(db: sled::Db, dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
@@ -129,13 +156,15 @@ impl Index {
         Ok(Self { db, file, dir: dir.to_owned(), store_id, reserve, broken })
     }
 
-    fn checkpoint(&self) -> Result<Checkpoint, Error> {
+    /// Where it stands.
+    pub(super) fn checkpoint(&self) -> Result<Checkpoint, Error> {
         let record = self.get(CHECKPOINT_KEY)?;
         let record = record.ok_or_else(|| damaged(&self.dir, "does not say where it stands: its content is lost"))?;
         let parse = || {
             let (&VERSION, rest) = record.split_first()? else { return None };
             let lsn = u64::from_be_bytes(bytes_at(rest, 16)?);
-            Some((bytes_at(rest, 0)?, Checkpoint { lsn, globals: Tally::decode(rest.get(24..)?)? }))
+            let dropped = u64::from_be_bytes(bytes_at(rest, 24 + Tally::LENGTH)?);
+            Some((bytes_at(rest, 0)?, Checkpoint { lsn, globals: Tally::decode(rest.get(24..)?)?, dropped }))
         };
         let (store_id, checkpoint): ([u8; 16], _) =
             parse().ok_or_else(|| damaged(&self.dir, "has an unreadable record of where it stands"))?;
@@ -191,6 +220,12 @@ impl Index {
         })
     }
 
+    /// The length of sled's file, in bytes.
+    pub(super) fn length(&self) -> Result<u64, Error> {
+        let found = self.file.metadata().map_err(|error| disk::failure("cannot look at", &self.dir.join("db"), &error));
+        Ok(found?.len())
+    }
+
     /// Refuses a batch of so many bytes where it might not fit on the disk. A batch that fails midway is worse than none: even
     /// sled's reads write then, as they go on with what it began, and fail until the next start.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), Error> {
@@ -223,6 +258,7 @@ impl Index {
         record.extend_from_slice(&self.store_id);
         record.extend_from_slice(&checkpoint.lsn.to_be_bytes());
         record.extend_from_slice(&checkpoint.globals.encode());
+        record.extend_from_slice(&checkpoint.dropped.to_be_bytes());
         batch.insert(CHECKPOINT_KEY, with_checksum(CHECKPOINT_KEY, &record));
         self.guard("write", || {
             syscall::before_foreign_write(&self.dir)?;

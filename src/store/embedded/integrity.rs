@@ -102,13 +102,22 @@ fn tally_record(tally: Tally) -> Option<Bytes> {
     Some(record.freeze())
 }
 
-/// Adds the changed tallies of the tasks to a commit's records, and gives the new tally of everything above the tasks.
-/// `read` gives what a key has had so far.
+/// What a commit comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    /// The tally of everything above the tasks after it.
+    pub(super) globals: Tally,
+    /// Bytes of keys and values that it deletes.
+    pub(super) dropped: u64,
+}
+
+/// Adds the changed tallies of the tasks to a commit's records. `read` gives what a key has had so far.
 pub(super) fn account(
     ops: &mut Records,
     mut globals: Tally,
     read: impl Fn(&[u8]) -> Result<Option<Bytes>, Error>,
-) -> Result<Tally, Error> {
+) -> Result<Account, Error> {
+    let mut dropped = 0;
     let mut tasks: BTreeMap<u64, (Option<Bytes>, Tally)> = BTreeMap::new();
     for (key, new) in &*ops {
         let old = read(key)?;
@@ -124,6 +133,9 @@ pub(super) fn account(
             },
         };
         tally.replace(key, old.as_ref(), new.as_ref());
+        if let (Some(old), None) = (&old, new) {
+            dropped += (key.len() + old.len()) as u64;
+        }
     }
     for (task_seq, (old, tally)) in tasks {
         let (key, new) = (tally_key(task_seq), tally_record(tally));
@@ -132,7 +144,7 @@ pub(super) fn account(
             ops.insert(Bytes::copy_from_slice(&key), new);
         }
     }
-    Ok(globals)
+    Ok(Account { globals, dropped })
 }
 
 #[cfg(test)]
@@ -141,7 +153,7 @@ mod tests {
 
     fn apply(stored: &mut BTreeMap<Bytes, Bytes>, globals: &mut Tally, ops: &[(&'static [u8], Option<&'static str>)]) {
         let mut ops: Records = ops.iter().map(|(key, value)| ((*key).into(), value.map(Bytes::from))).collect();
-        *globals = account(&mut ops, *globals, |key| Ok(stored.get(key).cloned())).unwrap();
+        *globals = account(&mut ops, *globals, |key| Ok(stored.get(key).cloned())).unwrap().globals;
         for (key, value) in ops {
             match value {
                 Some(value) => stored.insert(key, value),

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     disk, frame,
+    index::Checkpoint,
     integrity::Tally,
     mark::Mark,
     overlay::Records,
@@ -105,6 +106,40 @@ impl Journal {
         disk::write_file(&Mark::path(dir), &Mark::EMPTY)?;
         JournalFile::create(dir, store_id, 0, capacity)?;
         Ok(())
+    }
+
+    /// Makes the journal of a copy: what sled lacks of it, in as many commits as it takes.
+    pub(super) fn create_with(
+        dir: &Path,
+        store_id: &[u8; 16],
+        capacity: usize,
+        (checkpoint, commits): (Checkpoint, &[(Tally, Records)]),
+    ) -> Result<(), Error> {
+        disk::create_dir(dir)?;
+        disk::write_file(&Mark::path(dir), &Mark::EMPTY)?;
+        let (seal, mut frames, mut frame) = (Seal::of(store_id), Vec::new(), Vec::new());
+        if checkpoint.lsn > 0 {
+            // sled's last commit itself stands in the journal, too, as a sign that the journal has its end.
+            frame::encode(&mut frame, seal, checkpoint.lsn, 1, checkpoint.globals, &Records::new());
+            frames.extend_from_slice(&frame);
+        }
+        for (lsn, (globals, records)) in (checkpoint.lsn + 1..).zip(commits) {
+            frame::encode(&mut frame, seal, lsn, 1, *globals, records);
+            frames.extend_from_slice(&frame);
+        }
+        let capacity = capacity.max(HEAD + frames.len());
+        let JournalFile { file, path, .. } = JournalFile::create(dir, store_id, 0, capacity)?;
+        let written = syscall::write_at(&file, &path, &frames, HEAD as u64);
+        let synced = written.and_then(|()| syscall::sync_all(&file, &path));
+        synced.map_err(|error| disk::failure("cannot write", &path, &error))
+    }
+
+    /// Reads what sled lacks since `checkpoint`, and changes nothing.
+    pub(super) fn look(dir: &Path, store_id: &[u8; 16], checkpoint: u64) -> Result<Replay, Error> {
+        let seal = Seal::of(store_id);
+        let (_, images) = read_files(dir, store_id)?;
+        let (_, acked) = Mark::open(dir, seal)?;
+        replay(&images, seal, checkpoint, acked)
     }
 
     /// Reads the journal, and what sled lacks since `checkpoint`.

@@ -2,17 +2,20 @@
 
 use std::{
     ops::{Bound, Range},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use bytes::Bytes;
 
 use super::{
     index::{Checkpoint, Index},
-    integrity::{Tally, stored_tally, tally_key},
+    integrity::{Account, Tally, stored_tally, tally_key},
     overlay::{Layered, Overlay, Records, merge},
 };
 use crate::store::{Error, Order, TASK_PREFIX, bounds::is_reserved};
+
+/// All keys.
+const ALL: &Range<&[u8]> = &Range { start: b"\0", end: b"\xff" };
 
 pub(super) struct Layers {
     overlay: RwLock<Overlay>,
@@ -20,11 +23,13 @@ pub(super) struct Layers {
     /// Held by whoever walks through sled, and by the checkpoint while it writes into it: a walk that began without the frozen
     /// overlay must not meet its records in sled.
     walks: RwLock<()>,
+    /// Held by a checkpoint, and by whoever copies sled's files.
+    still: Mutex<()>,
 }
 
 impl Layers {
     pub(super) fn new(overlay: Overlay, index: Index) -> Self {
-        Self { overlay: RwLock::new(overlay), index, walks: RwLock::new(()) }
+        Self { overlay: RwLock::new(overlay), index, walks: RwLock::new(()), still: Mutex::new(()) }
     }
 
     // No code panics between two changes of an overlay that belong together.
@@ -32,7 +37,6 @@ impl Layers {
         self.overlay.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(test)]
     pub(super) fn index(&self) -> &Index {
         &self.index
     }
@@ -56,6 +60,17 @@ impl Layers {
             Err(error) => Some(Err(error)),
         });
         records.take(limit).collect()
+    }
+
+    /// No checkpoint begins while this is held.
+    pub(super) fn hold_still(&self) -> MutexGuard<'_, ()> {
+        self.still.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every record, the store's own included.
+    pub(super) fn all(&self) -> impl Iterator<Item = Layered> {
+        let above = self.overlay().collect(ALL, Order::Ascending, usize::MAX);
+        self.below(above, ALL, Order::Ascending)
     }
 
     /// Checks a task's records against its tally.
@@ -88,11 +103,12 @@ impl Layers {
     }
 
     /// Shows a durable commit to readers, all of it at once. Gives the journal's length since the last checkpoint began.
-    pub(super) fn publish(&self, ops: Records, lsn: u64, globals: Tally, journal_bytes: usize) -> usize {
+    pub(super) fn publish(&self, ops: Records, lsn: u64, account: Account, journal_bytes: usize) -> usize {
         let mut overlay = self.overlay_mut();
         overlay.active.extend(ops);
         overlay.lsn = lsn;
-        overlay.globals = globals;
+        overlay.globals = account.globals;
+        overlay.dropped += account.dropped;
         overlay.journal_bytes += journal_bytes;
         overlay.journal_bytes
     }
@@ -108,6 +124,7 @@ impl Layers {
     /// After an error the records stay in the overlay, and the journal keeps their commits: nothing is lost, but there must not be
     /// another checkpoint on this handle.
     pub(super) fn checkpoint(&self) -> Result<Option<u64>, Error> {
+        let _not_copied = self.hold_still();
         let Some((frozen, checkpoint)) = self.freeze() else { return Ok(None) };
         {
             let _no_walk = self.walks.write().unwrap_or_else(PoisonError::into_inner);
@@ -128,11 +145,11 @@ impl Layers {
         let frozen = Arc::new(std::mem::take(&mut overlay.active));
         overlay.frozen = Some(Arc::clone(&frozen));
         overlay.journal_bytes = 0;
-        Some((frozen, Checkpoint { lsn: overlay.lsn, globals: overlay.globals }))
+        Some((frozen, overlay.checkpoint()))
     }
 }
 
-fn compare(expected: Tally, found: Tally) -> Result<(), Error> {
+pub(super) fn compare(expected: Tally, found: Tally) -> Result<(), Error> {
     if found == expected {
         return Ok(());
     }
@@ -149,7 +166,7 @@ fn task_keys(task_seq: u64) -> (Vec<u8>, Vec<u8>) {
     (key(task_seq), task_seq.checked_add(1).map_or_else(|| vec![TASK_PREFIX + 1], key))
 }
 
-fn of_task(task_seq: u64, error: Error) -> Error {
+pub(super) fn of_task(task_seq: u64, error: Error) -> Error {
     match error {
         Error::Damaged(text) => Error::Damaged(format!("task {task_seq}: {text}")),
         Error::Full(_)

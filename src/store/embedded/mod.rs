@@ -9,6 +9,7 @@
 
 mod blobs;
 mod checkpoint;
+mod compact;
 mod disk;
 #[cfg(test)]
 mod fault;
@@ -16,6 +17,7 @@ mod fault;
 mod fault_tests;
 mod frame;
 mod index;
+mod inspect;
 mod integrity;
 mod journal;
 mod layers;
@@ -27,6 +29,7 @@ mod replay;
 mod room;
 mod seal;
 mod sentinel;
+mod snapshot;
 mod supply;
 mod syscall;
 #[cfg(test)]
@@ -38,7 +41,7 @@ use std::{
     fs::File,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, RwLock},
     thread,
 };
 
@@ -58,6 +61,10 @@ use self::{
     supply::{Ending, Supply},
     writer::Writer,
 };
+pub use self::{
+    inspect::Inspection,
+    snapshot::{Copied, Progress, restore},
+};
 use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds};
 use crate::clock::Clock;
 
@@ -75,6 +82,8 @@ pub struct Embedded {
     /// The folder itself, to see the free space of its disk.
     dir: (PathBuf, File),
     options: Options,
+    /// Held by whoever copies blob files: none of them is deleted meanwhile.
+    copied: RwLock<()>,
     _lock: Lock,
 }
 
@@ -113,14 +122,17 @@ impl Embedded {
         let clock = Clock::start();
         disk::create_dir(dir)?;
         let lock = Lock::take(dir, options.lock_wait)?;
+        compact::finish(dir)?;
         let store_id = match sentinel::look(dir)? {
             Found::Store(store_id) => store_id,
             Found::Nothing => create(dir, options)?,
         };
-        let (index, checkpoint) = Index::open(&dir.join("sled"), store_id, options)?;
+        let opened = Index::open(&dir.join("sled"), store_id, options)?;
+        let (index, checkpoint) = compact::if_worth_it(dir, opened, store_id, options)?;
         let journal_dir = dir.join("journal");
         let Opened { journal, idle, next_number, replay } = Journal::open(&journal_dir, &store_id, checkpoint.lsn)?;
         let mut overlay = Overlay { lsn: replay.lsn, globals: checkpoint.globals, ..Overlay::default() };
+        overlay.dropped = checkpoint.dropped;
         overlay.journal_bytes = replay.bytes;
         let replayed = replay.commits.len();
         for (globals, ops) in replay.commits {
@@ -145,7 +157,8 @@ impl Embedded {
         let writer = Mutex::new(Writer::new(journal, options.checkpoint));
         let folder = File::open(dir).map_err(|error| disk::failure("cannot open", dir, &error))?;
         let (dir, options) = ((dir.to_owned(), folder), options.clone());
-        let store = Self { checkpointer, layers, supply, writer, blobs, dir, options, _lock: lock };
+        let store =
+            Self { checkpointer, layers, supply, writer, blobs, dir, options, copied: RwLock::default(), _lock: lock };
         let (stats, ms) = (store.stats(), clock.now().mono.as_millis());
         tracing::info!(dir = %store.dir.0.display(), records = stats.global_records, lsn = stats.lsn, replayed, ms, "store opened");
         Ok(store)
@@ -246,6 +259,17 @@ impl Store for Embedded {
 
     fn read_blob(&self, blob: BlobRef, offset: u64, max: usize) -> Result<Bytes, Error> {
         self.blobs.read(blob, offset, max)
+    }
+
+    fn closed_blob_files(&self) -> Result<Vec<u32>, Error> {
+        self.blobs.closed()
+    }
+
+    fn remove_blob_file(&self, file: u32) -> Result<(), Error> {
+        match self.copied.try_write() {
+            Ok(_nobody_copies) => self.blobs.remove(file),
+            Err(_) => Ok(()),
+        }
     }
 
     fn check_room(&self, purpose: RoomFor) -> Result<(), Error> {

@@ -38,6 +38,8 @@ pub(super) struct Options {
     pub(super) blob_file_age: Duration,
     /// What sled keeps of its files in memory, in their length on disk (STORE.md 2).
     pub(super) sled_cache: u64,
+    /// From this length on sled's file is looked at for what it could give back: below it there is little to win.
+    pub(super) compact_from: u64,
     /// Free space on the disk below which no checkpoint begins, besides what it writes: what the running calls need to end
     /// (RELIABILITY.md I22).
     pub(super) reserve: Mark,
@@ -58,6 +60,7 @@ impl Default for Options {
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
             sled_cache: 64 << 20,
+            compact_from: 64 << 20,
             reserve: Mark { bytes: 64 << 20, share: 32 },
             new_work: Mark { bytes: 256 << 20, share: 8 },
             journal_share: JOURNAL_FILE / 4,

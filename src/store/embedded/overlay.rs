@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::integrity::Tally;
+use super::{index::Checkpoint, integrity::Tally};
 use crate::store::{Error, Order};
 
 /// Records with the value each now has; `None` for one that is deleted.
@@ -30,11 +30,18 @@ pub(super) struct Overlay {
     pub(super) lsn: u64,
     /// The tally of everything above the tasks, as of that commit.
     pub(super) globals: Tally,
+    /// Bytes that were deleted since sled was last made anew, or looked at for that, as far as checkpoints know.
+    pub(super) dropped: u64,
     /// Bytes of journal since the last checkpoint began.
     pub(super) journal_bytes: usize,
 }
 
 impl Overlay {
+    /// What sled will hold once it has all that is here.
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { lsn: self.lsn, globals: self.globals, dropped: self.dropped }
+    }
+
     /// A key's value, if one of the layers has something to say about it.
     #[expect(clippy::option_option, reason = "not known here, deleted, and there are three different answers")]
     pub(super) fn get(&self, key: &[u8]) -> Option<Option<Bytes>> {

@@ -66,9 +66,33 @@ pub(super) fn draft_new(dir: &Path) -> Result<[u8; 16], Error> {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&RandomState::new().hash_one(0).to_be_bytes());
     id[8..].copy_from_slice(&RandomState::new().hash_one(1).to_be_bytes());
-    disk::write_file(&draft(dir), text(&id).as_bytes())?;
-    disk::sync_dir(dir)?;
+    draft_of(dir, &id)?;
     Ok(id)
+}
+
+/// The same for a copy of a store.
+pub(super) fn draft_of(dir: &Path, id: &[u8; 16]) -> Result<(), Error> {
+    disk::write_file(&draft(dir), text(id).as_bytes())?;
+    disk::sync_dir(dir)
+}
+
+/// The id of the store in a folder. Unlike [`look`], it changes nothing.
+pub(super) fn read(dir: &Path) -> Result<[u8; 16], Error> {
+    must_be(dir)?;
+    match look(dir)? {
+        Found::Store(id) => Ok(id),
+        Found::Nothing => Err(none(dir)),
+    }
+}
+
+/// Says so where a folder holds no store.
+pub(super) fn must_be(dir: &Path) -> Result<(), Error> {
+    if dir.join("STORE").is_file() { Ok(()) } else { Err(none(dir)) }
+}
+
+fn none(dir: &Path) -> Error {
+    let dir = dir.display();
+    Error::Damaged(format!("{dir} holds no store, or one whose file STORE is missing; name the data_dir of a server"))
 }
 
 /// Ends the making of a store.

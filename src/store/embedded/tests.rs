@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{room::Mark, *};
-use crate::store::TASK_PREFIX;
+use crate::store::{TASK_PREFIX, group};
 
 type Model = BTreeMap<Bytes, Bytes>;
 
@@ -25,6 +25,7 @@ fn small() -> Options {
         lock_wait: Duration::ZERO,
         blob_file: 1 << 20,
         sled_cache: 1 << 20,
+        compact_from: 256 << 10,
         reserve: Mark { bytes: 0, share: 1 },
         new_work: Mark { bytes: 0, share: 1 },
         journal_share: 4 << 10,
@@ -126,7 +127,7 @@ fn all_or_damage(dir: &Path, model: &Model) -> bool {
     let verified: Vec<bool> = (0..5).map(|task_seq| store.verify(task_seq).is_ok()).collect();
     for (key, value) in model {
         match store.get(key) {
-            Ok(found) if crate::store::group(key).is_none_or(|task| verified[usize::try_from(task).unwrap()]) => {
+            Ok(found) if group(key).is_none_or(|task| verified[usize::try_from(task).unwrap()]) => {
                 assert_eq!(found.as_ref(), Some(value), "{}", key.escape_ascii());
             }
             Ok(_) | Err(_) => whole = false,
@@ -420,7 +421,7 @@ fn change_in_sled(dir: &Path, key: &[u8], change: impl FnOnce(sled::IVec) -> Opt
 fn a_record_that_sled_lost_or_changed_is_named() {
     let (dir, model) = with_reused_journal();
     let key = task_key(3, 5);
-    let count = model.keys().filter(|key| crate::store::group(key) == Some(3)).count();
+    let count = model.keys().filter(|key| group(key) == Some(3)).count();
 
     let lost = copy(dir.path());
     change_in_sled(lost.path(), &key, |_| None);
@@ -634,6 +635,72 @@ fn new_work_is_refused_while_what_runs_can_still_be_written() {
     assert!(matches!(&refused, Err(Error::Failed(text)) if text.contains("start again")), "{refused:?}");
     fill(&store, &mut model, 31..32);
     assert_eq!(content(&store), model);
+}
+
+#[test]
+fn space_of_deleted_records_is_given_back_at_a_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    let options = Options { checkpoint: 64 << 10, journal_file: 1 << 20, ..small() };
+    let store = Embedded::open_with(dir.path(), &options).unwrap();
+    fill(&store, &mut model, 0..2_000);
+    store.close().unwrap();
+    let length = || fs::metadata(dir.path().join("sled/db")).unwrap().len();
+    let full = length();
+    let store = Embedded::open_with(dir.path(), &options).unwrap();
+    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
+    for keys in doomed.chunks(100) {
+        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
+        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        model.retain(|key, _| !keys.contains(key));
+    }
+    store.close().unwrap();
+    assert!(length() >= full, "sled gives nothing back by itself");
+    let store = Embedded::open_with(dir.path(), &options).unwrap();
+    assert_eq!(content(&store), model);
+    assert!(length() < full / 2, "{} of {full} bytes are left", length());
+    fill(&store, &mut model, 2_000..2_100);
+    (0..5).for_each(|task_seq| store.verify(task_seq).unwrap());
+    store.crash();
+    assert!(all_or_damage(dir.path(), &model));
+}
+
+/// A store that is worth making anew, and what is in it.
+fn emptied() -> (TempDir, Model, Options) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    let options = Options { checkpoint: 64 << 10, journal_file: 1 << 20, compact_from: u64::MAX, ..small() };
+    let store = Embedded::open_with(dir.path(), &options).unwrap();
+    fill(&store, &mut model, 0..600);
+    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
+    for keys in doomed.chunks(100) {
+        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
+        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        model.retain(|key, _| !keys.contains(key));
+    }
+    store.close().unwrap();
+    (dir, model, Options { compact_from: 64 << 10, ..options })
+}
+
+#[test]
+fn a_crash_while_space_is_given_back_loses_nothing() {
+    let (dir, model, options) = emptied();
+    for passes in 0.. {
+        let image = copy(dir.path());
+        fault::plan(image.path(), fault::Plan { fault: fault::Fault::Io, passes, strikes: usize::MAX });
+        let opened = Embedded::open_with(image.path(), &options);
+        fault::end(image.path());
+        let passed = opened.is_ok();
+        drop(opened);
+        let store =
+            Embedded::open_with(image.path(), &options).unwrap_or_else(|error| panic!("call {passes}: {error}"));
+        assert_eq!(content(&store), model, "call {passes}");
+        assert!(disk::names(image.path()).unwrap().iter().all(|name| !name.starts_with("sled.")), "call {passes}");
+        if passed {
+            assert!(passes > 12, "only {passes} calls");
+            return;
+        }
+    }
 }
 
 #[test]

@@ -36,15 +36,15 @@ impl Writer {
             return Ok(());
         }
         let before = layers.overlay().globals;
-        let globals = account(&mut ops, before, |key| layers.get(key))?;
-        let appended = self.journal.append(supply, globals, &ops);
+        let account = account(&mut ops, before, |key| layers.get(key))?;
+        let appended = self.journal.append(supply, account.globals, &ops);
         if let Err(error) = &appended
             && !matches!(error, Error::Full(_))
         {
             self.failed = Some(error.to_string());
         }
         let (lsn, length) = appended?;
-        let since_checkpoint = layers.publish(ops, lsn, globals, length);
+        let since_checkpoint = layers.publish(ops, lsn, account, length);
         // Once more after as many bytes again: a checkpoint that was put off may pass by then.
         if since_checkpoint / self.checkpoint > (since_checkpoint - length) / self.checkpoint {
             supply.ask();

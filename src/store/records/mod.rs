@@ -21,7 +21,8 @@ use crate::batch::{core::BatchNo, event::Entry, key::KeyRecord, step::StepRecord
 const VERSION: u8 = 1;
 
 /// A value of the first version.
-pub(crate) fn encode(message: &impl Message) -> Bytes {
+#[must_use]
+pub fn encode(message: &impl Message) -> Bytes {
     let mut bytes = BytesMut::with_capacity(message.encoded_len() + 1);
     bytes.put_u8(VERSION);
     bytes.put_slice(&message.encode_to_vec());
@@ -29,7 +30,7 @@ pub(crate) fn encode(message: &impl Message) -> Bytes {
 }
 
 /// Reads a value that [`encode`] wrote.
-pub(crate) fn decode<M: Message + Default>(value: &Bytes) -> Result<M, Error> {
+pub fn decode<M: Message + Default>(value: &Bytes) -> Result<M, Error> {
     match value.first() {
         Some(&VERSION) => {
             M::decode(value.slice(1..)).map_err(|error| Error::Damaged(format!("a record cannot be read: {error}")))

@@ -215,7 +215,7 @@ fn an_unfinished_batch_of_the_first_form_has_seen_no_crash() {
     assert_eq!(open, OpenBatch { task: 7, batch: 9, crashes: 0, ended_calls: 0 });
     let before = Bytes::from_static(&[1, 8, 7, 16, 9]);
     let counters: Counters = decode(&before).expect("it is read");
-    assert_eq!(counters, Counters { next_task: 7, next_batch: 9, stopped_well: false });
+    assert_eq!(counters, Counters { next_task: 7, next_batch: 9, stopped_well: false, age: 0 });
     assert_eq!(hex(&encode(&OpenBatch { crashes: 2, ended_calls: 3, ..open })), "010807100918022003");
 }
 
