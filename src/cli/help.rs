@@ -168,7 +168,7 @@ their idempotency keys, or settle such keys first.
 Exit codes:
   0  restored and whole
   2  the folder is not empty
-  4  the backup cannot be read or does not add up, or the folder cannot be written";
+  4  the backup does not add up, or one of the two cannot be read or written";
 
 pub(super) const DEMO_HELP: &str = "\
 Starts a server on a temporary folder and a sample order system that, as ERPs do, locks a contract while one of its \
