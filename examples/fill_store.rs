@@ -116,7 +116,7 @@ impl Filler {
             self.call(task, batch, index, call, &here);
         }
         let finished = Event::BatchFinished { status: BatchStatus::Completed, counts, stop_reason: None };
-        self.entry(task, batch, last_sequence, finished);
+        self.entry_at(end.time, (task, batch, last_sequence), finished);
         let ops = std::mem::take(&mut self.ops);
         Ok(self.store.commit(Commit { expect: Vec::new(), ops })?)
     }
@@ -133,7 +133,11 @@ impl Filler {
     }
 
     fn entry(&mut self, task: TaskNo, batch: BatchNo, sequence: u64, event: Event) {
-        let entry = Entry { sequence, time: self.now(), event };
+        self.entry_at(self.now(), (task, batch, sequence), event);
+    }
+
+    fn entry_at(&mut self, time: Timestamp, (task, batch, sequence): (TaskNo, BatchNo, u64), event: Event) {
+        let entry = Entry { sequence, time, event };
         self.put(layout::entry(task, batch, sequence), records::encode_entry(&entry));
     }
 
