@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
+pub(super) use crate::json::cut;
+
 /// What a message quotes of a foreign text: enough for a sentence or two, small against the 2 KiB that an event keeps (R6).
 pub(super) const QUOTE_MAX_BYTES: usize = 1_024;
-
-/// At most `max_bytes` bytes of `text`, cut at a character border.
-pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(max_bytes)]
-}
 
 /// `text` with its control characters escaped, cut with a `…` where it is over `max_bytes`.
 pub(super) fn plain(text: &str, max_bytes: usize) -> String {

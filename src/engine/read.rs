@@ -13,7 +13,7 @@ use crate::{
         core::{BatchNo, TaskNo},
         event::{CallFinished, Ending, Entry, Event, StepId},
         outcome::{Body, Payload},
-        spec::Spec,
+        spec::{Options, Spec},
         state::State,
         step::StepRecord,
     },
@@ -229,20 +229,25 @@ impl Reader {
         Ok(Some(self.payload(&result, 0, result.bytes)?))
     }
 
-    /// A batch as a whole: the fold over its log so far.
-    pub fn batch(&self, at: Located) -> Result<BatchView, Error> {
-        let head = self.head(at)?;
-        let outline = self.outline(&head)?;
-        let mut state = State::new(outline.calls.len(), outline.options.stop_on_error);
+    /// The fold over a batch's log so far.
+    pub fn state(&self, at: Located, total: usize, options: &Options) -> Result<State, Error> {
+        let mut state = State::new(total, options.stop_on_error);
         loop {
             let entries = self.entries(at, state.last_sequence)?;
             if entries.is_empty() {
-                break;
+                return Ok(state);
             }
             for entry in &entries {
                 state.apply(entry)?;
             }
         }
+    }
+
+    /// A batch as a whole: the fold over its log so far, with the results that it shows.
+    pub fn batch(&self, at: Located) -> Result<BatchView, Error> {
+        let head = self.head(at)?;
+        let outline = self.outline(&head)?;
+        let state = self.state(at, outline.calls.len(), &outline.options)?;
         let results = state.calls.iter().map(|call| match call.finished() {
             Some(finished) => self.inlined(at.task, finished),
             None => Ok(None),

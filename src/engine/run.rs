@@ -27,7 +27,6 @@ use crate::{
     batch::{
         core::{BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, TaskNo},
         event::StopReason,
-        state::State,
     },
     clock::Clock,
     dispatch::Backends,
@@ -134,16 +133,7 @@ impl Loop {
         self.reader.verify(at.task)?;
         let head = self.reader.head(at)?;
         let spec = Arc::new(self.reader.spec(&head)?);
-        let mut state = State::new(spec.calls.len(), spec.options.stop_on_error);
-        loop {
-            let entries = self.reader.entries(at, state.last_sequence)?;
-            if entries.is_empty() {
-                break;
-            }
-            for entry in &entries {
-                state.apply(entry)?;
-            }
-        }
+        let state = self.reader.state(at, spec.calls.len(), &spec.options)?;
         let record = self.reader.task_head(at.task)?;
         let stop = if record.end_time == 0 { head.stop } else { Some(StopReason::TaskEnded) };
         let tenant: Arc<str> = record.tenant.as_str().into();

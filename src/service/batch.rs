@@ -11,7 +11,10 @@ use super::{
 use crate::{
     batch::{core::BatchNo, spec::Spec},
     clock::Clock,
-    engine::{Engine, PlannedCall, read::Located},
+    engine::{
+        Engine, PlannedCall,
+        read::{BatchView, Located, Reader},
+    },
     proto::{self, batch_event, batch_service_server::BatchService},
     store::records::BatchRecord,
 };
@@ -119,15 +122,15 @@ impl BatchService for Batches {
 }
 
 /// A batch without its results: from its head where it has ended, from its log where it runs.
-fn listed(
-    reader: &crate::engine::read::Reader,
-    at: Located,
-    head: &BatchRecord,
-) -> Result<proto::Batch, crate::engine::Error> {
+fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Batch, crate::engine::Error> {
+    let outline = reader.outline(head)?;
     if head.end.is_some() {
-        return Ok(convert::ended_batch(head, &reader.outline(head)?));
+        return Ok(convert::ended_batch(head, &outline));
     }
-    let mut batch = convert::batch(&reader.batch(at)?);
+    let head = reader.head(at)?;
+    let state = reader.state(at, outline.calls.len(), &outline.options)?;
+    let results = vec![None; state.calls.len()];
+    let mut batch = convert::batch(&BatchView { head, outline, state, results });
     if let Some(summary) = &mut batch.summary {
         summary.results.clear();
     }

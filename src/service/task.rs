@@ -12,9 +12,10 @@ use crate::{
     },
     engine::{
         Engine, Error,
-        read::{BatchView, Reader, StepView},
+        read::{Reader, StepView},
     },
     proto::{self, task_service_server::TaskService},
+    store::records::{BatchRecord, Outline},
 };
 
 /// A result up to this size is part of its step; a larger one is read in pieces.
@@ -184,7 +185,8 @@ fn get_step(reader: &Reader, step_id: &str) -> Result<proto::Step, Error> {
             let Some(at) = reader.locate(TENANT, step_id)? else {
                 return Err(Error::NotFound { kind: "step", id: step_id.into() });
             };
-            return Ok(batch_step(&reader.batch(at)?));
+            let head = reader.head(at)?;
+            return Ok(batch_step(&head, &reader.outline(&head)?));
         }
         Err(error) => return Err(error),
     };
@@ -238,18 +240,18 @@ fn step(view: &StepView) -> proto::Step {
 }
 
 /// A batch's own step: completed once the batch has ended, however its calls went (R10).
-fn batch_step(view: &BatchView) -> proto::Step {
-    let status = if view.state.end.is_some() { proto::CallStatus::Completed } else { proto::CallStatus::Running };
+fn batch_step(head: &BatchRecord, outline: &Outline) -> proto::Step {
+    let status = if head.end.is_some() { proto::CallStatus::Completed } else { proto::CallStatus::Running };
     proto::Step {
-        step_id: view.head.batch_id.clone(),
-        task_id: view.outline.task_id.clone(),
-        agent_id: view.outline.agent_id.clone(),
+        step_id: head.batch_id.clone(),
+        task_id: outline.task_id.clone(),
+        agent_id: outline.agent_id.clone(),
         tool: BATCH_TOOL.into(),
         base_tool: BATCH_TOOL.into(),
         status: status.into(),
         attempts: 1,
-        start_time: Some(convert::timestamp(view.head.start_time)),
-        end_time: view.state.end.map(|end| convert::timestamp(end.time)),
+        start_time: Some(convert::timestamp(head.start_time)),
+        end_time: head.end.map(|end| convert::timestamp(end.end.time)),
         ..proto::Step::default()
     }
 }
