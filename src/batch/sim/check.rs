@@ -419,6 +419,12 @@ impl Checker {
                         finished.index == index
                             && matches!(&finished.ending, Ending::Failed(error) if !error.outcome_unknown)
                     }
+                    // It had stopped before the drain began, and this was the last that it waited for.
+                    (_, Some(Event::BatchFinished { .. }))
+                        if call.place == Place::Waiting && self.tracks[&batch].cause.is_some() =>
+                    {
+                        true
+                    }
                     _ if seen.draining => own.is_none(),
                     // A call that never was this batch's is not run after a stop.
                     (_, Some(Event::BatchFinished { .. }) | None) if call.place == Place::Waiting => true,
