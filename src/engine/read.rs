@@ -26,6 +26,9 @@ use crate::{
 /// How many log entries are read at once: enough to make a replay fast, few enough for a reader to cost little.
 const LOG_PAGE: usize = 64;
 
+/// How many groups of steps are remembered as verified: a month of them. A client can ask for any, one id at a time.
+const VERIFIED_STEPS_MAX: usize = 40_000;
+
 /// A batch by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {
@@ -83,13 +86,21 @@ pub struct Reader {
     /// The tasks whose records were found whole since the start. Held while one is verified, so that nothing is written to a task
     /// while its records are counted: whoever wants to write to it has to be here first.
     verified: Mutex<HashSet<TaskNo>>,
+    /// The same of the groups of keys that find steps.
+    verified_steps: Mutex<HashSet<u64>>,
     pub(super) dropping: Dropping,
     pub(super) leases: Leases,
 }
 
 impl Reader {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, verified: Mutex::default(), dropping: Dropping::default(), leases: Leases::default() }
+        Self {
+            store,
+            verified: Mutex::default(),
+            verified_steps: Mutex::default(),
+            dropping: Dropping::default(),
+            leases: Leases::default(),
+        }
     }
 
     /// Makes sure that a task's records are whole, the first time that anyone touches it.
@@ -98,6 +109,20 @@ impl Reader {
         if !verified.contains(&task) {
             self.store.verify(task.0)?;
             verified.insert(task);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that what finds steps is whole around a key, the first time that one is not found there.
+    fn verify_steps(&self, key: &[u8]) -> Result<(), Error> {
+        let Some(group) = store::group(key) else { return Ok(()) };
+        let mut verified = self.verified_steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if !verified.contains(&group) {
+            self.store.verify(group)?;
+            if verified.len() >= VERIFIED_STEPS_MAX {
+                verified.clear();
+            }
+            verified.insert(group);
         }
         Ok(())
     }
@@ -295,7 +320,12 @@ impl Reader {
     pub fn locate_step(&self, tenant: &str, step_id: &str) -> Result<(Located, StepId), Error> {
         let absent = || Error::NotFound { kind: "step", id: step_id.into() };
         let step = uuid::Uuid::try_parse(step_id).map(StepId).map_err(|_| absent())?;
-        let value = self.store.get(&layout::step_locator(step))?.ok_or_else(absent)?;
+        let key = layout::step_locator(step);
+        let Some(value) = self.store.get(&key)? else {
+            // Only where nothing that finds steps was lost can this be said.
+            self.verify_steps(&key)?;
+            return Err(absent());
+        };
         let at = located(&records::decode::<Locator>(&value)?);
         if self.is_here(at.task)? && self.task_head(at.task)?.tenant == tenant { Ok((at, step)) } else { Err(absent()) }
     }

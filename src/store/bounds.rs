@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::{
-    Commit, Error, MAX_COMMIT_BYTES, MAX_COMMIT_OPS, MAX_KEY, MAX_VALUE, OP_OVERHEAD, RESERVED_PREFIXES, TASK_PREFIX,
-    group,
+    Commit, Error, MAX_COMMIT_BYTES, MAX_COMMIT_OPS, MAX_KEY, MAX_VALUE, OP_OVERHEAD, RESERVED_PREFIXES, STEP_PREFIX,
+    TASK_PREFIX, group,
 };
 
 /// Whether a key lies where the store keeps its own records.
@@ -45,8 +45,10 @@ fn check_key(key: &[u8]) -> Result<(), Error> {
     if is_reserved(key) {
         return Err(Error::Refused(format!("key {shown} begins with a byte that the store keeps for itself")));
     }
-    if key.first() == Some(&TASK_PREFIX) && group(key).is_none() {
-        return Err(Error::Refused(format!("key {shown} is a task's by its first byte, but no task's number follows")));
+    if matches!(key.first(), Some(&(TASK_PREFIX | STEP_PREFIX))) && group(key).is_none() {
+        return Err(Error::Refused(format!(
+            "key {shown} is a task's or a step's by its first byte, but no number follows"
+        )));
     }
     Ok(())
 }
@@ -76,7 +78,7 @@ mod tests {
         assert!(matches!(check(&long_value), Err(Error::Refused(text)) if text.contains("key key has 4097 bytes")));
         let many = Commit { expect: Vec::new(), ops: vec![(Bytes::from_static(b"k"), None); MAX_COMMIT_OPS + 1] };
         assert!(matches!(check(&many), Err(Error::Refused(text)) if text.contains("65537 records")));
-        for key in [&b""[..], &[b'k'; MAX_KEY + 1], b"!ckpt", b"G", b"Gx", b"T", b"T1234567"] {
+        for key in [&b""[..], &[b'k'; MAX_KEY + 1], b"!ckpt", b"G", b"Gx", b"T", b"T1234567", b"I123"] {
             assert!(matches!(check(&put(key, 1)), Err(Error::Refused(_))), "{}", key.escape_ascii());
             let expect = Commit { expect: vec![(Bytes::copy_from_slice(key), None)], ops: Vec::new() };
             assert!(matches!(check(&expect), Err(Error::Refused(_))), "{}", key.escape_ascii());

@@ -14,6 +14,9 @@ use super::{
     TASK_PREFIX,
 };
 
+/// The highest number that a task can have.
+const HIGHEST_TASK: u64 = u64::MAX >> 1;
+
 /// A store that can be stopped and started again onto the same content.
 trait Setup {
     fn store(&self) -> &dyn Store;
@@ -240,7 +243,7 @@ fn a_task_is_verified_all_its_life(setup: &mut dyn Setup) {
 }
 
 fn tasks_side_by_side_do_not_mix(setup: &mut dyn Setup) {
-    let tasks = [0, 1, 255, 256, u64::MAX - 1, u64::MAX];
+    let tasks = [0, 1, 255, 256, HIGHEST_TASK - 1, HIGHEST_TASK];
     let ops =
         tasks.iter().flat_map(|task_seq| ["", "a", "\u{7f}"].map(|rest| (task_key(*task_seq, rest), Some(own(rest)))));
     setup.store().commit(Commit { expect: Vec::new(), ops: ops.collect() }).unwrap();

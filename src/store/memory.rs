@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds};
+use super::{BlobRef, Commit, Error, Order, RoomFor, Store, bounds, group_name};
 
 /// A handle on the content. Clones share it: a server that "restarts" in a test is given another clone.
 #[derive(Clone, Debug, Default)]
@@ -201,9 +201,9 @@ impl Store for Memory {
         }
     }
 
-    fn verify(&self, task_seq: u64) -> Result<(), Error> {
-        if self.content().damaged.contains(&task_seq) {
-            return Err(Error::Damaged(format!("task {task_seq}: the test damaged it")));
+    fn verify(&self, group: u64) -> Result<(), Error> {
+        if self.content().damaged.contains(&group) {
+            return Err(Error::Damaged(format!("{}: the test damaged it", group_name(group))));
         }
         Ok(())
     }

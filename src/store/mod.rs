@@ -124,16 +124,83 @@ pub trait Store: Send + Sync + 'static {
     /// its end; with [`Error::Failed`] where the store has failed in part, and only what runs is still to be written.
     fn check_room(&self, purpose: RoomFor) -> Result<(), Error>;
 
-    /// Checks that all records of a task (see [`group`]) that were ever acknowledged, and not deleted since, are there, unchanged.
-    fn verify(&self, task_seq: u64) -> Result<(), Error>;
+    /// Checks that all records of a group (see [`group`]) that were ever acknowledged, and not deleted since, are there, unchanged.
+    fn verify(&self, group: u64) -> Result<(), Error>;
 }
 
-/// The first byte of every key that belongs to one task; the task's number, big-endian, follows it.
+/// The first byte of every key that belongs to one task; the task's number, big-endian, below 2^63, follows it.
 pub const TASK_PREFIX: u8 = b'T';
 
-/// Which task a key belongs to; `None` for the records above all tasks, which are verified at every start.
+/// The first byte of every key that finds a step; the step's id follows it, which begins with the time it was made.
+pub const STEP_PREFIX: u8 = b'I';
+
+/// Set in the number of a group of steps' keys.
+const STEPS: u64 = 1 << 63;
+
+/// Which group a key belongs to. A group is verified when it is first needed; what belongs to none, at every start.
+///
+/// A task's records are a group, whose number is the task's. What finds steps is cut into groups by the first four bytes of their
+/// ids, some 65 s each: there are as many as there are calls, too many to read at a start.
 #[must_use]
 pub fn group(key: &[u8]) -> Option<u64> {
-    let (&TASK_PREFIX, rest) = key.split_first()? else { return None };
-    Some(u64::from_be_bytes(rest.get(..8)?.try_into().ok()?))
+    match key.split_first()? {
+        (&TASK_PREFIX, rest) => Some(u64::from_be_bytes(*rest.first_chunk()?)).filter(|number| number & STEPS == 0),
+        (&STEP_PREFIX, rest) => Some(STEPS | u64::from(u32::from_be_bytes(*rest.first_chunk()?))),
+        _ => None,
+    }
+}
+
+/// The first key of a group, and the first one after all of its keys.
+#[must_use]
+pub fn group_keys(group: u64) -> (Vec<u8>, Vec<u8>) {
+    let (prefix, number) = if group & STEPS == 0 {
+        (TASK_PREFIX, group.to_be_bytes().to_vec())
+    } else {
+        (STEP_PREFIX, group.to_be_bytes()[4..].to_vec())
+    };
+    let first = [&[prefix][..], &number].concat();
+    // The next number, or the next prefix behind the highest one.
+    let mut behind = first.clone();
+    while let Some(last) = behind.pop() {
+        if let Some(next) = last.checked_add(1) {
+            behind.push(next);
+            break;
+        }
+    }
+    (first, behind)
+}
+
+/// A group's name in messages.
+fn group_name(group: u64) -> String {
+    if group & STEPS == 0 {
+        format!("task {group}")
+    } else {
+        format!("steps whose ids begin with {:08x}", group & !STEPS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_group_is_in_its_range_and_no_other() {
+        let keys: [(&[u8], u64, &str); 5] = [
+            (b"T\0\0\0\0\0\0\0\x07H", 7, "task 7"),
+            (b"T\0\0\0\0\0\0\x01\xff", 0x1ff, "task 511"),
+            (b"T\x7f\xff\xff\xff\xff\xff\xff\xff\xff", u64::MAX >> 1, "task 9223372036854775807"),
+            (b"I\x01\x9a\xd1\xf2abcdefghijkl", STEPS | 0x019a_d1f2, "steps whose ids begin with 019ad1f2"),
+            (b"I\xff\xff\xff\xffabcdefghijkl", STEPS | 0xffff_ffff, "steps whose ids begin with ffffffff"),
+        ];
+        for (key, number, name) in keys {
+            assert_eq!((group(key), group_name(number).as_str()), (Some(number), name));
+            for (other, of, _) in keys {
+                let (first, behind) = group_keys(number);
+                assert_eq!((&first[..]..&behind[..]).contains(&other), of == number, "{}", other.escape_ascii());
+            }
+        }
+        for key in [&b"T1234567"[..], b"T\x80\0\0\0\0\0\0\0", b"I123", b"N", b""] {
+            assert_eq!(group(key), None);
+        }
+    }
 }

@@ -24,7 +24,7 @@ use super::{
     room::Room,
     syscall,
 };
-use crate::store::{Error, MAX_COMMIT_BYTES, OP_OVERHEAD, Order, TASK_PREFIX};
+use crate::store::{Error, MAX_COMMIT_BYTES, OP_OVERHEAD, Order, group};
 
 /// sled takes up to 2.8 times what it holds in steady use (STORE.md 5.5). From this multiple on, a copy is worth its time.
 const WORTH: u64 = 4;
@@ -127,7 +127,7 @@ fn copy(dir: &Path, from: &Index, checkpoint: Checkpoint, store_id: [u8; 16], op
         if Index::is_own(&key) {
             continue;
         }
-        if key.first() != Some(&TASK_PREFIX) {
+        if group(&key).is_none() {
             globals.add(&key, value.as_deref().unwrap_or_default());
         }
         bytes += key.len() + value.as_ref().map_or(0, bytes::Bytes::len) + OP_OVERHEAD;

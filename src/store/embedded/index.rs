@@ -28,7 +28,7 @@ use super::{
     seal::bytes_at,
     syscall,
 };
-use crate::store::{Error, Order, TASK_PREFIX};
+use crate::store::{Error, Order, STEP_PREFIX, TASK_PREFIX};
 
 /// Where sled stands: written with every batch.
 const CHECKPOINT_KEY: &[u8] = b"!ckpt";
@@ -177,9 +177,13 @@ impl Index {
     /// Counts what is there above the tasks.
     fn globals(&self) -> Result<Tally, Error> {
         let mut globals = Tally::default();
-        let below = (Bound::Unbounded, Bound::Excluded(&[TASK_PREFIX][..]));
-        let above = (Bound::Included(&[TASK_PREFIX + 1][..]), Bound::Unbounded);
-        for record in self.range(below, Order::Ascending).chain(self.range(above, Order::Ascending)) {
+        // Between and around the groups.
+        let ranges: [Span<'_>; 3] = [
+            (Bound::Unbounded, Bound::Excluded(&[STEP_PREFIX])),
+            (Bound::Included(&[STEP_PREFIX + 1]), Bound::Excluded(&[TASK_PREFIX])),
+            (Bound::Included(&[TASK_PREFIX + 1]), Bound::Unbounded),
+        ];
+        for record in ranges.into_iter().flat_map(|range| self.range(range, Order::Ascending)) {
             if let (key, Some(value)) = record?
                 && key != CHECKPOINT_KEY
             {

@@ -9,7 +9,7 @@ use super::{
     blobs::Blobs,
     compact,
     index::Index,
-    integrity::{Tally, stored_tally, tally_key},
+    integrity::{TALLY_PREFIX, Tally, stored_tally, tally_key},
     journal::Journal,
     layers::Layers,
     lock::Lock,
@@ -17,7 +17,7 @@ use super::{
     overlay::Overlay,
     sentinel,
 };
-use crate::store::{BlobRef, Error, TASK_PREFIX, bounds::is_reserved, group};
+use crate::store::{BlobRef, Error, bounds::is_reserved, group, group_keys, group_name};
 
 /// A store that is being looked at. No server can have it meanwhile.
 pub struct Inspection {
@@ -34,7 +34,7 @@ pub struct Inspection {
 #[derive(Debug, Default)]
 struct Counted {
     globals: Tally,
-    task: Option<(u64, Tally)>,
+    group: Option<(u64, Tally)>,
 }
 
 impl Inspection {
@@ -95,7 +95,7 @@ impl Inspection {
                 Err(error) => return fault(error),
             }
         }
-        self.end_task(&mut counted, &mut fault);
+        self.end_group(&mut counted, &mut fault);
         let expected = self.globals.filter(|globals| *globals != counted.globals);
         if let Some(expected) = expected {
             let (expected, found) = (expected.count, counted.globals.count);
@@ -108,41 +108,41 @@ impl Inspection {
 
     fn count(&self, counted: &mut Counted, key: &Bytes, value: &Bytes, fault: &mut impl FnMut(Error)) {
         let of = group(key);
-        if of != counted.task.map(|(task, _)| task) {
-            self.end_task(counted, fault);
+        if of != counted.group.map(|(number, _)| number) {
+            self.end_group(counted, fault);
         }
         match of {
-            Some(task) => counted.task.get_or_insert((task, Tally::default())).1.add(key, value),
+            Some(number) => counted.group.get_or_insert((number, Tally::default())).1.add(key, value),
             None if Index::is_own(key) => {}
             None => {
                 counted.globals.add(key, value);
-                self.missing_task(key, fault);
+                self.missing_group(key, fault);
             }
         }
     }
 
-    /// A count without a single record: its task is gone.
-    fn missing_task(&self, key: &[u8], fault: &mut impl FnMut(Error)) {
-        let number = key.strip_prefix(&[super::integrity::TALLY_PREFIX]).and_then(|number| number.try_into().ok());
-        let Some(task) = number.map(u64::from_be_bytes) else { return };
-        let first = [&[TASK_PREFIX][..], &task.to_be_bytes()].concat();
-        let behind = [&first[..], &[u8::MAX; 64]].concat();
+    /// A count without a single record: all of them are gone.
+    fn missing_group(&self, key: &[u8], fault: &mut impl FnMut(Error)) {
+        let number = key.strip_prefix(&[TALLY_PREFIX]).and_then(|number| number.try_into().ok());
+        let Some(number) = number.map(u64::from_be_bytes) else { return };
+        let (first, behind) = group_keys(number);
         match self.layers.scan(&(&first[..]..&behind[..]), crate::store::Order::Ascending, 1) {
             Ok(found) if found.is_empty() => fault(Error::Damaged(format!(
-                "task {task}: none of its records is there; restore the whole folder from a backup to have it back"
+                "{}: none of the records is there; restore the whole folder from a backup to have them back",
+                group_name(number)
             ))),
             // What cannot be read is told where it stands.
             Ok(_) | Err(_) => {}
         }
     }
 
-    fn end_task(&self, counted: &mut Counted, fault: &mut impl FnMut(Error)) {
-        let Some((task, found)) = counted.task.take() else { return };
-        let stored = self.layers.get(&tally_key(task)).and_then(|record| stored_tally(task, record.as_ref()));
+    fn end_group(&self, counted: &mut Counted, fault: &mut impl FnMut(Error)) {
+        let Some((number, found)) = counted.group.take() else { return };
+        let stored = self.layers.get(&tally_key(number)).and_then(|record| stored_tally(number, record.as_ref()));
         match stored {
             Ok(expected) => {
                 if let Err(error) = super::layers::compare(expected, found) {
-                    fault(super::layers::of_task(task, error));
+                    fault(super::layers::of_group(number, error));
                 }
             }
             Err(error) => fault(error),

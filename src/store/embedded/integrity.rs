@@ -1,5 +1,5 @@
-//! Notices records that sled lost without a word (RELIABILITY.md 0.2). Every task has a count and a digest of its records, and the
-//! store has one of everything above the tasks, those counts included. Both change in the same journal frame as the records.
+//! Notices records that sled lost without a word (RELIABILITY.md 0.2). Every group, as a task is, has a count and a digest of its
+//! records, and the store has one of everything that is in no group, those counts included. Both change in the same journal frame as the records.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -7,7 +7,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use sha2::{Digest as _, Sha256};
 
 use super::{overlay::Records, seal::bytes_at};
-use crate::store::{Error, group};
+use crate::store::{Error, group, group_name};
 
 /// The keys of the tasks' tallies: this byte, then the task's number.
 pub(super) const TALLY_PREFIX: u8 = b'G';
@@ -74,19 +74,20 @@ fn fingerprint(key: &[u8], value: &[u8]) -> u128 {
 }
 
 /// The key of a task's tally.
-pub(super) fn tally_key(task_seq: u64) -> [u8; 9] {
+pub(super) fn tally_key(number: u64) -> [u8; 9] {
     let mut key = [TALLY_PREFIX; 9];
-    key[1..].copy_from_slice(&task_seq.to_be_bytes());
+    key[1..].copy_from_slice(&number.to_be_bytes());
     key
 }
 
 /// A task's tally from its record; the empty one where there is none.
-pub(super) fn stored_tally(task_seq: u64, record: Option<&Bytes>) -> Result<Tally, Error> {
+pub(super) fn stored_tally(number: u64, record: Option<&Bytes>) -> Result<Tally, Error> {
     let Some(record) = record else { return Ok(Tally::default()) };
     let tally = record.split_first().filter(|(version, _)| **version == VERSION).map(|(_, rest)| Tally::decode(rest));
     tally.flatten().ok_or_else(|| {
         Error::Damaged(format!(
-            "task {task_seq}: the count of its records is not readable; restore the whole folder from a backup"
+            "{}: the count of the records is not readable; restore the whole folder from a backup",
+            group_name(number)
         ))
     })
 }
@@ -123,11 +124,11 @@ pub(super) fn account(
         let old = read(key)?;
         let tally = match group(key) {
             None => &mut globals,
-            Some(task_seq) => match tasks.entry(task_seq) {
+            Some(number) => match tasks.entry(number) {
                 Entry::Occupied(task) => &mut task.into_mut().1,
                 Entry::Vacant(task) => {
-                    let record = read(&tally_key(task_seq))?;
-                    let tally = stored_tally(task_seq, record.as_ref())?;
+                    let record = read(&tally_key(number))?;
+                    let tally = stored_tally(number, record.as_ref())?;
                     &mut task.insert((record, tally)).1
                 }
             },
@@ -137,8 +138,8 @@ pub(super) fn account(
             dropped += (key.len() + old.len()) as u64;
         }
     }
-    for (task_seq, (old, tally)) in tasks {
-        let (key, new) = (tally_key(task_seq), tally_record(tally));
+    for (number, (old, tally)) in tasks {
+        let (key, new) = (tally_key(number), tally_record(tally));
         if old != new {
             globals.replace(&key, old.as_ref(), new.as_ref());
             ops.insert(Bytes::copy_from_slice(&key), new);
@@ -182,9 +183,9 @@ mod tests {
         ];
         for (at, step) in steps.iter().enumerate() {
             apply(&mut stored, &mut globals, step);
-            for task_seq in [1, 2] {
-                let record = stored.get(&tally_key(task_seq)[..]);
-                assert_eq!(stored_tally(task_seq, record).unwrap(), counted(&stored, Some(task_seq)), "step {at}");
+            for number in [1, 2] {
+                let record = stored.get(&tally_key(number)[..]);
+                assert_eq!(stored_tally(number, record).unwrap(), counted(&stored, Some(number)), "step {at}");
             }
             assert_eq!(globals, counted(&stored, None), "step {at}");
         }

@@ -12,7 +12,7 @@ use super::{
     integrity::{Account, Tally, stored_tally, tally_key},
     overlay::{Layered, Overlay, Records, merge},
 };
-use crate::store::{Error, Order, TASK_PREFIX, bounds::is_reserved};
+use crate::store::{Error, Order, bounds::is_reserved, group_keys, group_name};
 
 /// All keys.
 const ALL: &Range<&[u8]> = &Range { start: b"\0", end: b"\xff" };
@@ -73,10 +73,10 @@ impl Layers {
         self.below(above, ALL, Order::Ascending)
     }
 
-    /// Checks a task's records against its tally.
-    pub(super) fn verify(&self, task_seq: u64) -> Result<(), Error> {
-        let (start, end) = task_keys(task_seq);
-        let (range, key) = (&start[..]..&end[..], tally_key(task_seq));
+    /// Checks a group's records against its tally.
+    pub(super) fn verify(&self, number: u64) -> Result<(), Error> {
+        let (start, end) = group_keys(number);
+        let (range, key) = (&start[..]..&end[..], tally_key(number));
         let _walk = self.walks.read().unwrap_or_else(PoisonError::into_inner);
         // Of the same moment, and sled does not change during the walk.
         let (above, tally) = {
@@ -85,7 +85,7 @@ impl Layers {
         };
         let check = || {
             let record = tally.map_or_else(|| self.index.get(&key), Ok)?;
-            let (expected, mut found) = (stored_tally(task_seq, record.as_ref())?, Tally::default());
+            let (expected, mut found) = (stored_tally(number, record.as_ref())?, Tally::default());
             for record in self.below(above, &range, Order::Ascending) {
                 if let (key, Some(value)) = record? {
                     found.add(&key, &value);
@@ -93,7 +93,7 @@ impl Layers {
             }
             compare(expected, found)
         };
-        check().map_err(|error| of_task(task_seq, error))
+        check().map_err(|error| of_group(number, error))
     }
 
     /// A range's records from the overlay, already in order, and from sled. Deletions come along.
@@ -160,15 +160,9 @@ pub(super) fn compare(expected: Tally, found: Tally) -> Result<(), Error> {
     Err(Error::Damaged(format!("{detail}; restore the whole folder from a backup to have it back")))
 }
 
-/// The first key of a task, and the first one after all of its keys.
-fn task_keys(task_seq: u64) -> (Vec<u8>, Vec<u8>) {
-    let key = |task_seq: u64| [&[TASK_PREFIX][..], &task_seq.to_be_bytes()].concat();
-    (key(task_seq), task_seq.checked_add(1).map_or_else(|| vec![TASK_PREFIX + 1], key))
-}
-
-pub(super) fn of_task(task_seq: u64, error: Error) -> Error {
+pub(super) fn of_group(number: u64, error: Error) -> Error {
     match error {
-        Error::Damaged(text) => Error::Damaged(format!("task {task_seq}: {text}")),
+        Error::Damaged(text) => Error::Damaged(format!("{}: {text}", group_name(number))),
         Error::Full(_)
         | Error::Failed(_)
         | Error::InUse(_)

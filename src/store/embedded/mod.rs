@@ -299,7 +299,7 @@ impl Store for Embedded {
         }
     }
 
-    fn verify(&self, task_seq: u64) -> Result<(), Error> {
-        self.layers.verify(task_seq)
+    fn verify(&self, group: u64) -> Result<(), Error> {
+        self.layers.verify(group)
     }
 }

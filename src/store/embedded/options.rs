@@ -36,7 +36,8 @@ pub(super) struct Options {
     pub(super) blob_file: u64,
     /// A blob file takes no further blob from this age on, for the same reason.
     pub(super) blob_file_age: Duration,
-    /// What sled keeps of its files in memory, in their length on disk (STORE.md 2).
+    /// What sled keeps of its files in memory, in their length on disk; as records it is several times that (STORE.md 2). At 64 MiB a
+    /// store of a million calls took 360 to 410 MB, with more read at its start.
     pub(super) sled_cache: u64,
     /// From this length on sled's file is looked at for what it could give back: below it there is little to win.
     pub(super) compact_from: u64,
@@ -59,7 +60,7 @@ impl Default for Options {
             lock_wait: Duration::from_secs(4),
             blob_file: 64 << 20,
             blob_file_age: Duration::from_hours(1),
-            sled_cache: 64 << 20,
+            sled_cache: 16 << 20,
             compact_from: 64 << 20,
             reserve: Mark { bytes: 64 << 20, share: 32 },
             new_work: Mark { bytes: 256 << 20, share: 8 },

@@ -1,5 +1,7 @@
 //! The store as a whole: crashes, damage and refusals. What single files do is tested beside them.
 
+mod space;
+
 use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions},
@@ -452,6 +454,24 @@ fn a_record_that_sled_lost_or_changed_is_named() {
 }
 
 #[test]
+fn what_finds_steps_is_verified_when_it_is_needed_and_not_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open_with(dir.path(), &small()).unwrap();
+    let key = |time: u32, rest: u8| Bytes::from([&b"I"[..], &time.to_be_bytes(), &[rest; 12]].concat());
+    let ops = (0..20).map(|rest| (key(u32::from(rest) / 10, rest), Some("here".into()))).collect();
+    store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+    assert_eq!(store.stats().global_records, 2, "two counts of ten");
+    store.close().unwrap();
+    change_in_sled(dir.path(), &key(1, 15), |_| None);
+    let store = Embedded::open_with(dir.path(), &small()).unwrap();
+    let group_of = |key: Bytes| group(&key).unwrap();
+    assert_eq!(store.verify(group_of(key(0, 0))), Ok(()));
+    let lost = store.verify(group_of(key(1, 0)));
+    let expected = "steps whose ids begin with 00000001: 10 records were written, 9 are there";
+    assert!(matches!(&lost, Err(Error::Damaged(text)) if text.contains(expected)), "{lost:?}");
+}
+
+#[test]
 fn what_sled_lost_above_the_tasks_is_noticed_at_the_start() {
     let (dir, _) = with_reused_journal();
     for key in [&b"key5"[..], &integrity::tally_key(3)] {
@@ -635,72 +655,6 @@ fn new_work_is_refused_while_what_runs_can_still_be_written() {
     assert!(matches!(&refused, Err(Error::Failed(text)) if text.contains("start again")), "{refused:?}");
     fill(&store, &mut model, 31..32);
     assert_eq!(content(&store), model);
-}
-
-#[test]
-fn space_of_deleted_records_is_given_back_at_a_start() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut model = Model::new();
-    let options = Options { checkpoint: 64 << 10, journal_file: 1 << 20, ..small() };
-    let store = Embedded::open_with(dir.path(), &options).unwrap();
-    fill(&store, &mut model, 0..2_000);
-    store.close().unwrap();
-    let length = || fs::metadata(dir.path().join("sled/db")).unwrap().len();
-    let full = length();
-    let store = Embedded::open_with(dir.path(), &options).unwrap();
-    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
-    for keys in doomed.chunks(100) {
-        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        model.retain(|key, _| !keys.contains(key));
-    }
-    store.close().unwrap();
-    assert!(length() >= full, "sled gives nothing back by itself");
-    let store = Embedded::open_with(dir.path(), &options).unwrap();
-    assert_eq!(content(&store), model);
-    assert!(length() < full / 2, "{} of {full} bytes are left", length());
-    fill(&store, &mut model, 2_000..2_100);
-    (0..5).for_each(|task_seq| store.verify(task_seq).unwrap());
-    store.crash();
-    assert!(all_or_damage(dir.path(), &model));
-}
-
-/// A store that is worth making anew, and what is in it.
-fn emptied() -> (TempDir, Model, Options) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut model = Model::new();
-    let options = Options { checkpoint: 64 << 10, journal_file: 1 << 20, compact_from: u64::MAX, ..small() };
-    let store = Embedded::open_with(dir.path(), &options).unwrap();
-    fill(&store, &mut model, 0..600);
-    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
-    for keys in doomed.chunks(100) {
-        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
-        model.retain(|key, _| !keys.contains(key));
-    }
-    store.close().unwrap();
-    (dir, model, Options { compact_from: 64 << 10, ..options })
-}
-
-#[test]
-fn a_crash_while_space_is_given_back_loses_nothing() {
-    let (dir, model, options) = emptied();
-    for passes in 0.. {
-        let image = copy(dir.path());
-        fault::plan(image.path(), fault::Plan { fault: fault::Fault::Io, passes, strikes: usize::MAX });
-        let opened = Embedded::open_with(image.path(), &options);
-        fault::end(image.path());
-        let passed = opened.is_ok();
-        drop(opened);
-        let store =
-            Embedded::open_with(image.path(), &options).unwrap_or_else(|error| panic!("call {passes}: {error}"));
-        assert_eq!(content(&store), model, "call {passes}");
-        assert!(disk::names(image.path()).unwrap().iter().all(|name| !name.starts_with("sled.")), "call {passes}");
-        if passed {
-            assert!(passes > 12, "only {passes} calls");
-            return;
-        }
-    }
 }
 
 #[test]
