@@ -333,11 +333,16 @@ impl World {
             CrashPoint::AfterCommit { reached } => {
                 let mut place = 0_u32;
                 for effect in self.settle() {
-                    if let Effect::Send(attempt) = effect {
-                        if reached & (1 << (place % 16)) != 0 {
-                            self.send(&attempt);
+                    match effect {
+                        Effect::Send(attempt) => {
+                            if reached & (1 << (place % 16)) != 0 {
+                                self.send(&attempt);
+                            }
+                            place += 1;
                         }
-                        place += 1;
+                        // It stands before what may start in its place.
+                        Effect::Abort { batch, index } => self.journal.abandon(batch, index, self.time),
+                        Effect::Lookup(_) => {}
                     }
                 }
             }

@@ -318,7 +318,8 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
     hasher.finalize().to_be_bytes()
 }
 
-fn open_db(dir: &Path, cache: u64) -> Result<sled::Db, Error> {
+/// sled itself, once earlier handles of this process have let go of it.
+pub(super) fn open_db(dir: &Path, cache: u64) -> Result<sled::Db, Error> {
     let config = sled::Config::new().path(dir).cache_capacity(cache).flush_every_ms(None);
     let mut left = RETRIES;
     loop {
