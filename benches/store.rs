@@ -43,7 +43,7 @@ fn store(criterion: &mut Criterion) {
                 let key = [&b"T"[..], &1_u64.to_be_bytes(), &number.to_be_bytes(), &record.to_be_bytes()].concat();
                 (Bytes::from(key), Some(value.clone()))
             });
-            store.commit(Commit { expect: Vec::new(), ops: ops.collect() }).expect("a commit");
+            store.commit(Commit { ops: ops.collect(), ..Commit::default() }).expect("a commit");
             number += 1;
         });
     });

@@ -144,9 +144,22 @@ pub struct Output {
     /// Steps that are new or have changed, in order.
     pub steps: Vec<(BatchNo, StepRecord)>,
     /// Keys whose record has changed, in order.
-    pub keys: Vec<(TaskNo, Arc<str>, KeyRecord)>,
+    pub keys: Vec<KeyChange>,
     /// What is to be done now.
     pub effects: Vec<Effect>,
+}
+
+/// A key's record that is new or has changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyChange {
+    /// The key's task.
+    pub task: TaskNo,
+    /// Its name.
+    pub key: Arc<str>,
+    /// What is on record from now on.
+    pub record: KeyRecord,
+    /// Nothing was on record before, for certain.
+    pub is_first: bool,
 }
 
 /// A wish of the core.

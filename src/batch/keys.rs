@@ -96,10 +96,11 @@ impl Keys {
         }
     }
 
-    /// What is on record changes.
-    pub(super) fn put(&mut self, task: TaskNo, key: &Arc<str>, record: KeyRecord) {
-        if let Some(slot) = self.slots.get_mut(&(task, Arc::clone(key))) {
-            slot.record = Some(record);
+    /// What is on record changes. Gives whether this is certain to be the key's first record.
+    pub(super) fn put(&mut self, task: TaskNo, key: &Arc<str>, record: KeyRecord) -> bool {
+        match self.slots.get_mut(&(task, Arc::clone(key))) {
+            Some(slot) => slot.record.replace(record).is_none(),
+            None => false,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use super::{
-    core::{CallRef, Context, Core, Output, TaskNo},
+    core::{CallRef, Context, Core, KeyChange, Output, TaskNo},
     event::{CallError, CallFinished, Ending, Event, Reason, ResultMark, Timestamp},
     key::{KeyRecord, KeyState},
     live::{Live, Plan, Turn},
@@ -249,8 +249,8 @@ impl Core {
     }
 
     pub(super) fn put_key(&mut self, task: TaskNo, key: Arc<str>, record: KeyRecord, out: &mut Output) {
-        self.keys.put(task, &key, record.clone());
-        out.keys.push((task, key, record));
+        let is_first = self.keys.put(task, &key, record.clone());
+        out.keys.push(KeyChange { task, key, record, is_first });
     }
 }
 

@@ -122,8 +122,10 @@ impl Loop {
         if self.unstored.is_some() {
             return Err(no_space());
         }
+        let before = self.counters.next_task;
         let task = self.enter_task(tenant, &spec.task_id)?;
-        let keys = self.stored_keys(task, &spec)?;
+        // A task that begins here has no keys yet.
+        let keys = if task.0 < before { self.stored_keys(task, &spec)? } else { Vec::new() };
         let batch = BatchNo(self.counters.next_batch);
         self.counters.next_batch += 1;
         let batch_id: Arc<str> = match &spec.batch_id {
@@ -173,10 +175,10 @@ impl Loop {
         self.group.put(layout::COUNTERS.into(), records::encode(&self.counters));
         self.refer(at.task, &head.content);
         self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
-        self.group.put(layout::tenant_batch(tenant, at.batch), here);
+        self.group.put_new(layout::tenant_batch(tenant, at.batch), here);
         let open = OpenBatch { task: at.task.0, batch: at.batch.0, crashes: 0, ended_calls: 0 };
-        self.group.put(layout::open_batch(at.batch), records::encode(&open));
-        self.group.put(layout::batch(at.task, at.batch), records::encode_batch(head));
+        self.group.put_new(layout::open_batch(at.batch), records::encode(&open));
+        self.group.put_new(layout::batch(at.task, at.batch), records::encode_batch(head));
     }
 
     /// The task's number; a task begins with its first batch.

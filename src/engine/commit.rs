@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Command,
-    persist::{Group, Written},
+    persist::{Group, Op, Written},
     run::{GROUP_BYTES, Loop},
 };
 use crate::{
@@ -30,11 +30,9 @@ const COMMIT_BYTES: usize = 3 << 20;
 /// How long a full store is left alone before a write is tried again.
 pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 
-type Ops = Vec<(Bytes, Option<Bytes>)>;
-
 /// A group that is being made durable: what is still to be committed, and what may happen then.
 pub(super) struct Unstored {
-    commits: VecDeque<Ops>,
+    commits: VecDeque<Commit>,
     group: Group,
 }
 
@@ -50,11 +48,11 @@ impl Loop {
     /// Makes the group durable, then tells everyone and carries out the wishes. One that found no space before goes first.
     pub(super) fn commit(&mut self) -> Result<Landing, store::Error> {
         let mut unstored = self.unstored.take().unwrap_or_else(|| {
-            let mut group = std::mem::take(&mut self.group);
-            Unstored { commits: split(std::mem::take(&mut group.ops)), group }
+            let group = std::mem::take(&mut self.group);
+            Unstored { commits: split(&group.ops), group }
         });
-        while let Some(ops) = unstored.commits.front() {
-            match self.reader.store.commit(Commit { expect: Vec::new(), ops: ops.clone() }) {
+        while let Some(commit) = unstored.commits.front() {
+            match self.reader.store.commit(commit.clone()) {
                 Ok(()) => {
                     unstored.commits.pop_front();
                     if self.full.swap(false, Ordering::Relaxed) {
@@ -77,10 +75,7 @@ impl Loop {
 
     /// What is about to become of a record, where the store has another.
     pub(super) fn written(&self, key: &Bytes) -> Option<Written<'_>> {
-        let unstored = self.unstored.iter().flat_map(|unstored| &unstored.commits).flatten();
-        let mut ops = unstored.chain(&self.group.ops);
-        let (_, value) = ops.rfind(|(name, _)| name == key)?;
-        Some(value.as_ref().map_or(Written::Deleted, Written::Value))
+        self.group.written(key).or_else(|| self.unstored.as_ref()?.group.written(key))
     }
 
     fn release(&mut self, group: Group) {
@@ -132,18 +127,21 @@ impl Loop {
 
 /// Cuts a group into commits, in order. One whose second half is lost does no harm: steps and keys stand before the entries that
 /// speak of them, so the next start finds the calls where they were and decides the same again.
-fn split(ops: Ops) -> VecDeque<Ops> {
-    let mut commits: VecDeque<Ops> = VecDeque::new();
+fn split(ops: &[Op]) -> VecDeque<Commit> {
+    let mut commits: VecDeque<Commit> = VecDeque::new();
     let mut bytes = COMMIT_BYTES;
-    for op in ops {
-        let size = op.0.len() + op.1.as_ref().map_or(0, Bytes::len) + OP_OVERHEAD;
+    for Op { key, value, is_new } in ops {
+        let size = key.len() + value.as_ref().map_or(0, Bytes::len) + OP_OVERHEAD;
         if bytes + size > COMMIT_BYTES {
-            commits.push_back(Vec::new());
+            commits.push_back(Commit::default());
             bytes = 0;
         }
         bytes += size;
         if let Some(commit) = commits.back_mut() {
-            commit.push(op);
+            match value {
+                Some(value) if *is_new => commit.new.push((key.clone(), value.clone())),
+                Some(_) | None => commit.ops.push((key.clone(), value.clone())),
+            }
         }
     }
     commits
@@ -155,11 +153,12 @@ mod tests {
 
     #[test]
     fn a_group_is_cut_only_where_it_is_too_large_for_one_commit() {
-        let op = |size: usize| (Bytes::from_static(b"key"), Some(Bytes::from(vec![0; size])));
-        assert!(split(Vec::new()).is_empty());
-        assert_eq!(split(vec![op(4_000); 700]).len(), 1);
-        let cut = split(vec![op(4_000); 2_000]);
-        assert_eq!(cut.iter().map(Vec::len).sum::<usize>(), 2_000);
+        let op = |is_new| Op { key: Bytes::from_static(b"key"), value: Some(Bytes::from(vec![0; 4_000])), is_new };
+        assert!(split(&[]).is_empty());
+        assert_eq!(split(&vec![op(true); 700]).len(), 1);
+        let cut = split(&[vec![op(true); 1_000], vec![op(false); 1_000]].concat());
+        assert_eq!(cut.iter().map(|commit| commit.new.len()).sum::<usize>(), 1_000);
+        assert_eq!(cut.iter().map(|commit| commit.ops.len()).sum::<usize>(), 1_000);
         assert_eq!(cut.len(), 3);
     }
 }

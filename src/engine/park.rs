@@ -82,7 +82,7 @@ impl Loop {
         self.counters.stopped_well = true;
         self.counters.age = self.age.now();
         let ops = vec![(layout::COUNTERS.into(), Some(records::encode(&self.counters)))];
-        match self.reader.store.commit(Commit { expect: Vec::new(), ops }) {
+        match self.reader.store.commit(Commit { ops, ..Commit::default() }) {
             Err(store::Error::Full(message)) => {
                 tracing::warn!(%message, "the store has no space to note that this stop went well: it will count as a crash");
                 Ok(())

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     batch::{
-        core::{BatchNo, Effect, Output, TaskNo},
+        core::{BatchNo, Effect, KeyChange, Output, TaskNo},
         event::{Entry, Event, StepId},
         outcome::{Body, Payload},
         state::End,
@@ -27,7 +27,9 @@ use crate::{
 /// What one commit makes durable, and what may happen only after it.
 #[derive(Default)]
 pub(super) struct Group {
-    pub(super) ops: Vec<(Bytes, Option<Bytes>)>,
+    pub(super) ops: Vec<Op>,
+    /// By key: its latest place in `ops`.
+    latest: HashMap<Bytes, usize>,
     /// The bytes of `ops`.
     pub(super) bytes: usize,
     /// For those who follow.
@@ -40,6 +42,16 @@ pub(super) struct Group {
     pub(super) leases: Vec<Lease>,
 }
 
+/// A write of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) key: Bytes,
+    /// `None` deletes.
+    pub(super) value: Option<Bytes>,
+    /// Nothing was ever stored under the key (see [`Commit::new`]).
+    pub(super) is_new: bool,
+}
+
 /// A record as an open group has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Written<'a> {
@@ -49,13 +61,28 @@ pub(super) enum Written<'a> {
 
 impl Group {
     pub(super) fn put(&mut self, key: Bytes, value: Bytes) {
-        self.bytes += key.len() + value.len();
-        self.ops.push((key, Some(value)));
+        self.push(Op { key, value: Some(value), is_new: false });
+    }
+
+    /// Puts a record under a key that nothing was ever stored under, in this group neither.
+    pub(super) fn put_new(&mut self, key: Bytes, value: Bytes) {
+        self.push(Op { key, value: Some(value), is_new: true });
     }
 
     pub(super) fn delete(&mut self, key: Bytes) {
-        self.bytes += key.len();
-        self.ops.push((key, None));
+        self.push(Op { key, value: None, is_new: false });
+    }
+
+    fn push(&mut self, op: Op) {
+        self.bytes += op.key.len() + op.value.as_ref().map_or(0, Bytes::len);
+        self.latest.insert(op.key.clone(), self.ops.len());
+        self.ops.push(op);
+    }
+
+    /// What is about to become of a record.
+    pub(super) fn written(&self, key: &[u8]) -> Option<Written<'_>> {
+        let op = self.ops.get(*self.latest.get(key)?)?;
+        Some(op.value.as_ref().map_or(Written::Deleted, Written::Value))
     }
 }
 
@@ -80,12 +107,13 @@ impl Loop {
             }
             self.put_step(at, &step);
         }
-        for (task, name, record) in out.keys {
-            self.group.put(layout::task_key(task, &name), records::encode_key(&name, &record));
+        for KeyChange { task, key, record, is_first } in out.keys {
+            let (at, value) = (layout::task_key(task, &key), records::encode_key(&key, &record));
+            if is_first { self.group.put_new(at, value) } else { self.group.put(at, value) }
         }
         for (batch, entry) in out.entries {
             let Some(at) = self.live.get(&batch).map(|live| live.at) else { continue };
-            self.group.put(layout::entry(at.task, batch, entry.sequence), records::encode_entry(&entry));
+            self.group.put_new(layout::entry(at.task, batch, entry.sequence), records::encode_entry(&entry));
             let result = match &entry.event {
                 Event::BatchFinished { .. } => {
                     self.put_end(at, &entry);
@@ -108,21 +136,21 @@ impl Loop {
         let is_new = if step.end.is_some() { step.attempts == 0 } else { step.attempts == 1 };
         if is_new {
             let here = records::encode(&Locator { task: at.task.0, batch: at.batch.0 });
-            self.group.put(layout::step_locator(step.step_id), here);
+            self.group.put_new(layout::step_locator(step.step_id), here);
         }
-        self.put_parts(at, step);
+        self.put_parts(at, step, is_new);
     }
 
     /// A step's record in the place of one of `parts` parts.
     pub(super) fn replace_step(&mut self, at: Located, step: &StepRecord, parts: usize) {
-        let written = self.put_parts(at, step);
+        let written = self.put_parts(at, step, false);
         for part in written..u8::try_from(parts).unwrap_or(u8::MAX) {
             self.group.delete(layout::step(at.task, step.step_id, part));
         }
     }
 
     /// Gives back how many parts it took.
-    fn put_parts(&mut self, at: Located, step: &StepRecord) -> u8 {
+    fn put_parts(&mut self, at: Located, step: &StepRecord, is_new: bool) -> u8 {
         if let Some(result) = step.end.as_ref().and_then(|end| end.result.as_ref()) {
             self.refer(at.task, result);
         }
@@ -130,7 +158,12 @@ impl Loop {
         let mut part = 0;
         loop {
             let piece = rest.split_to(rest.len().min(MAX_VALUE));
-            self.group.put(layout::step(at.task, step.step_id, part), piece);
+            let key = layout::step(at.task, step.step_id, part);
+            if is_new {
+                self.group.put_new(key, piece)
+            } else {
+                self.group.put(key, piece)
+            }
             part += 1;
             if rest.is_empty() || part == u8::MAX {
                 return part;

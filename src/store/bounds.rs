@@ -14,14 +14,14 @@ pub(super) fn is_reserved(key: &[u8]) -> bool {
 
 /// Refuses a commit that breaks a bound.
 pub(super) fn check(commit: &Commit) -> Result<(), Error> {
-    if commit.ops.len() > MAX_COMMIT_OPS {
-        let found = commit.ops.len();
+    let found = commit.new.len() + commit.ops.len();
+    if found > MAX_COMMIT_OPS {
         return Err(Error::Refused(format!("{found} records in one commit, the most is {MAX_COMMIT_OPS}; split it")));
     }
     let mut bytes = 0;
-    for (key, value) in &commit.ops {
+    for (key, value) in commit.writes() {
         check_key(key)?;
-        let length = value.as_ref().map_or(0, Bytes::len);
+        let length = value.map_or(0, Bytes::len);
         if length > MAX_VALUE {
             let key = key.escape_ascii();
             return Err(Error::Refused(format!(
@@ -34,6 +34,11 @@ pub(super) fn check(commit: &Commit) -> Result<(), Error> {
         return Err(Error::Refused(format!("{bytes} bytes in one commit, the most is {MAX_COMMIT_BYTES}; split it")));
     }
     commit.expect.iter().try_for_each(|(key, _)| check_key(key))
+}
+
+/// The refusal of a new record that is none.
+pub(super) fn not_new(key: &[u8]) -> Error {
+    Error::Refused(format!("key {} was to be new, and has a value", key.escape_ascii()))
 }
 
 fn check_key(key: &[u8]) -> Result<(), Error> {
@@ -58,7 +63,7 @@ mod tests {
     use super::*;
 
     fn put(key: &[u8], length: usize) -> Commit {
-        Commit { expect: Vec::new(), ops: vec![(Bytes::copy_from_slice(key), Some(Bytes::from(vec![7; length])))] }
+        Commit { ops: vec![(Bytes::copy_from_slice(key), Some(Bytes::from(vec![7; length])))], ..Commit::default() }
     }
 
     #[test]
@@ -66,7 +71,7 @@ mod tests {
         assert_eq!(check(&put(&[b'k'; MAX_KEY], MAX_VALUE)), Ok(()));
         assert_eq!(check(&put(b"T\0\0\0\0\0\0\0\x01", 0)), Ok(()));
         let op = (Bytes::from(vec![b'k'; 16]), Some(Bytes::from(vec![0; 4_096 - 16 - OP_OVERHEAD])));
-        let mut full = Commit { expect: Vec::new(), ops: vec![op; MAX_COMMIT_BYTES / 4_096] };
+        let mut full = Commit { ops: vec![op; MAX_COMMIT_BYTES / 4_096], ..Commit::default() };
         assert_eq!(check(&full), Ok(()));
         full.ops.push((Bytes::from_static(b"k"), None));
         assert!(matches!(check(&full), Err(Error::Refused(text)) if text.contains("4194313 bytes")));
@@ -76,11 +81,11 @@ mod tests {
     fn what_breaks_a_bound_is_refused_by_name() {
         let long_value = put(b"key", MAX_VALUE + 1);
         assert!(matches!(check(&long_value), Err(Error::Refused(text)) if text.contains("key key has 4097 bytes")));
-        let many = Commit { expect: Vec::new(), ops: vec![(Bytes::from_static(b"k"), None); MAX_COMMIT_OPS + 1] };
+        let many = Commit { ops: vec![(Bytes::from_static(b"k"), None); MAX_COMMIT_OPS + 1], ..Commit::default() };
         assert!(matches!(check(&many), Err(Error::Refused(text)) if text.contains("65537 records")));
         for key in [&b""[..], &[b'k'; MAX_KEY + 1], b"!ckpt", b"G", b"Gx", b"T", b"T1234567", b"I123"] {
             assert!(matches!(check(&put(key, 1)), Err(Error::Refused(_))), "{}", key.escape_ascii());
-            let expect = Commit { expect: vec![(Bytes::copy_from_slice(key), None)], ops: Vec::new() };
+            let expect = Commit { expect: vec![(Bytes::copy_from_slice(key), None)], ..Commit::default() };
             assert!(matches!(check(&expect), Err(Error::Refused(_))), "{}", key.escape_ascii());
         }
     }

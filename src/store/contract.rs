@@ -84,6 +84,7 @@ every_store!(
     the_stores_own_records_are_not_seen,
     a_restart_changes_nothing,
     a_task_is_verified_all_its_life,
+    a_new_record_counts_like_any_other,
     tasks_side_by_side_do_not_mix,
     blobs_are_read_back_in_parts,
     a_blob_that_was_never_written_is_damage,
@@ -94,7 +95,7 @@ const EVERYTHING: Range<&[u8]> = b"\0"..b"\xff";
 
 fn commit(store: &dyn Store, ops: &[(&str, Option<&str>)]) {
     let ops = ops.iter().map(|(key, value)| (Bytes::copy_from_slice(key.as_bytes()), value.map(own)));
-    store.commit(Commit { expect: Vec::new(), ops: ops.collect() }).unwrap();
+    store.commit(Commit { ops: ops.collect(), ..Commit::default() }).unwrap();
 }
 
 fn own(text: &str) -> Bytes {
@@ -135,7 +136,7 @@ fn a_condition_that_does_not_hold_stops_the_commit(setup: &mut dyn Setup) {
     commit(store, &[("a", Some("1"))]);
     let attempt = |expect: &[(&str, Option<&str>)]| {
         let expect = expect.iter().map(|(key, value)| (own(key), value.map(own))).collect();
-        store.commit(Commit { expect, ops: vec![("b".into(), Some("2".into()))] })
+        store.commit(Commit { expect, ops: vec![("b".into(), Some("2".into()))], ..Commit::default() })
     };
     assert_eq!(attempt(&[("a", Some("1")), ("b", Some("1"))]), Err(Error::Conflict("b".into())));
     assert_eq!(attempt(&[("a", None)]), Err(Error::Conflict("a".into())));
@@ -143,7 +144,7 @@ fn a_condition_that_does_not_hold_stops_the_commit(setup: &mut dyn Setup) {
     assert_eq!(everything(store), "a=1");
     assert_eq!(attempt(&[("a", Some("1")), ("b", None)]), Ok(()));
     assert_eq!(attempt(&[("b", None)]), Err(Error::Conflict("b".into())));
-    let only_asked = Commit { expect: vec![("b".into(), Some("2".into()))], ops: Vec::new() };
+    let only_asked = Commit { expect: vec![("b".into(), Some("2".into()))], ..Commit::default() };
     assert_eq!(store.commit(only_asked), Ok(()));
 }
 
@@ -185,7 +186,7 @@ fn what_breaks_a_bound_is_refused_and_leaves_no_trace(setup: &mut dyn Setup) {
         ("T1234567".into(), Some("x".into())),
     ] {
         let ops = vec![("a".into(), Some("1".into())), bad];
-        assert!(matches!(store.commit(Commit { expect: Vec::new(), ops }), Err(Error::Refused(_))));
+        assert!(matches!(store.commit(Commit { ops, ..Commit::default() }), Err(Error::Refused(_))));
     }
     assert_eq!(everything(store), "");
     commit(store, &[("a", Some("2"))]);
@@ -197,7 +198,7 @@ fn what_fits_exactly_is_stored(setup: &mut dyn Setup) {
     let width = MAX_KEY - OP_OVERHEAD;
     let key = |at: usize| Bytes::from(format!("{at:0width$}"));
     let ops: Vec<_> = (0..MAX_COMMIT_BYTES / (MAX_KEY + MAX_VALUE)).map(|at| (key(at), Some(value.clone()))).collect();
-    setup.store().commit(Commit { expect: Vec::new(), ops: ops.clone() }).unwrap();
+    setup.store().commit(Commit { ops: ops.clone(), ..Commit::default() }).unwrap();
     setup.restart();
     let found = setup.store().scan(EVERYTHING, Order::Ascending, usize::MAX).unwrap();
     assert!(found.into_iter().map(|(key, value)| (key, Some(value))).eq(ops));
@@ -205,7 +206,7 @@ fn what_fits_exactly_is_stored(setup: &mut dyn Setup) {
 
 fn the_stores_own_records_are_not_seen(setup: &mut dyn Setup) {
     let key = task_key(1, "a");
-    setup.store().commit(Commit { expect: Vec::new(), ops: vec![(key.clone(), Some("1".into()))] }).unwrap();
+    setup.store().commit(Commit { ops: vec![(key.clone(), Some("1".into()))], ..Commit::default() }).unwrap();
     setup.store().write_blob(b"content").unwrap();
     for round in ["first", "after a restart"] {
         let store = setup.store();
@@ -234,7 +235,7 @@ fn a_task_is_verified_all_its_life(setup: &mut dyn Setup) {
     for value in [Some("1"), Some("2"), None] {
         for key in ["a", "b", "c"] {
             let ops = vec![(task_key(7, key), value.map(own)), (own(key), value.map(own))];
-            setup.store().commit(Commit { expect: Vec::new(), ops }).unwrap();
+            setup.store().commit(Commit { ops, ..Commit::default() }).unwrap();
             assert_eq!(setup.store().verify(7), Ok(()));
         }
         setup.restart();
@@ -242,11 +243,32 @@ fn a_task_is_verified_all_its_life(setup: &mut dyn Setup) {
     }
 }
 
+fn a_new_record_counts_like_any_other(setup: &mut dyn Setup) {
+    let new = |key: &str, value: &str| (task_key(7, key), own(value));
+    let first = Commit {
+        new: vec![new("a", "1"), new("b", "1"), new("c", "1")],
+        ops: vec![(task_key(7, "b"), Some(own("2"))), (task_key(7, "c"), None)],
+        ..Commit::default()
+    };
+    setup.store().commit(first).unwrap();
+    for _ in 0..2 {
+        assert_eq!(setup.store().get(&task_key(7, "a")), Ok(Some(own("1"))));
+        assert_eq!(setup.store().get(&task_key(7, "b")), Ok(Some(own("2"))), "the later write wins");
+        assert_eq!(setup.store().get(&task_key(7, "c")), Ok(None));
+        assert_eq!(setup.store().verify(7), Ok(()));
+        setup.restart();
+    }
+    let again = Commit { new: vec![new("d", "1"), new("a", "3")], ..Commit::default() };
+    assert!(matches!(setup.store().commit(again), Err(Error::Refused(text)) if text.contains("was to be new")));
+    assert_eq!(setup.store().get(&task_key(7, "d")), Ok(None), "nothing was written");
+    assert_eq!(setup.store().verify(7), Ok(()));
+}
+
 fn tasks_side_by_side_do_not_mix(setup: &mut dyn Setup) {
     let tasks = [0, 1, 255, 256, HIGHEST_TASK - 1, HIGHEST_TASK];
     let ops =
         tasks.iter().flat_map(|task_seq| ["", "a", "\u{7f}"].map(|rest| (task_key(*task_seq, rest), Some(own(rest)))));
-    setup.store().commit(Commit { expect: Vec::new(), ops: ops.collect() }).unwrap();
+    setup.store().commit(Commit { ops: ops.collect(), ..Commit::default() }).unwrap();
     commit(setup.store(), &[("S", Some("1")), ("U", Some("1"))]);
     for round in ["first", "after a restart"] {
         for task_seq in tasks {
@@ -312,7 +334,7 @@ fn a_reader_sees_all_of_a_commit_or_nothing(setup: &mut dyn Setup) {
             let value = (round % 3 > 0).then(|| Bytes::from(round.to_string()));
             let shared = (0..20).map(|at| (Bytes::from(format!("k{at:02}")), value.clone()));
             let of_task = (0..3).map(|at| (task_key(1, &format!("{at}")), value.clone()));
-            store.commit(Commit { expect: Vec::new(), ops: shared.chain(of_task).collect() }).unwrap();
+            store.commit(Commit { ops: shared.chain(of_task).collect(), ..Commit::default() }).unwrap();
         }
         done.store(true, Ordering::Relaxed);
         for reader in readers {

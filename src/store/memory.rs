@@ -147,20 +147,24 @@ impl Store for Memory {
                 return Err(Error::Conflict(key.clone()));
             }
         }
-        if commit.ops.is_empty() {
+        if commit.is_empty() {
             return Ok(());
         }
+        if let Some((key, _)) = commit.new.iter().find(|(key, _)| content.records.contains_key(key)) {
+            return Err(bounds::not_new(key));
+        }
+        let ops = commit.writes().map(|(key, value)| (key.clone(), value.cloned())).collect();
         if let Some(fault) = &mut content.fault {
             if fault.passes == 0 {
                 let error = fault.error.clone();
                 if std::mem::replace(&mut fault.landing, Landing::Lost) == Landing::Kept {
-                    content.apply(commit.ops);
+                    content.apply(ops);
                 }
                 return Err(error);
             }
             fault.passes -= 1;
         }
-        content.apply(commit.ops);
+        content.apply(ops);
         Ok(())
     }
 
@@ -214,7 +218,7 @@ mod tests {
     use super::*;
 
     fn put(store: &Memory, key: &'static str) -> Result<(), Error> {
-        store.commit(Commit { expect: Vec::new(), ops: vec![(key.into(), Some("v".into()))] })
+        store.commit(Commit { ops: vec![(key.into(), Some("v".into()))], ..Commit::default() })
     }
 
     fn keys(store: &Memory) -> Vec<Bytes> {

@@ -71,8 +71,25 @@ pub enum Error {
 pub struct Commit {
     /// What must hold: the key has exactly this value, or none. Checked before anything is written.
     pub expect: Vec<(Bytes, Option<Bytes>)>,
-    /// Puts (`Some`, at most [`MAX_VALUE`] bytes) and deletions (`None`). A later one of the same key wins.
+    /// Records under keys that nothing was ever stored under: the store does not look what they replace. One that replaces something
+    /// is a mistake of the caller, which later reads as damage; builds with debug assertions refuse it.
+    pub new: Vec<(Bytes, Bytes)>,
+    /// Puts (`Some`, at most [`MAX_VALUE`] bytes) and deletions (`None`). A later one of the same key wins, also over a new record.
     pub ops: Vec<(Bytes, Option<Bytes>)>,
+}
+
+impl Commit {
+    /// Whether it writes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.ops.is_empty()
+    }
+
+    /// What it writes, in order.
+    pub fn writes(&self) -> impl Iterator<Item = (&Bytes, Option<&Bytes>)> {
+        let new = self.new.iter().map(|(key, value)| (key, Some(value)));
+        new.chain(self.ops.iter().map(|(key, value)| (key, value.as_ref())))
+    }
 }
 
 /// Which end of a range a scan begins at.

@@ -109,7 +109,7 @@ fn written_at(store: &Memory, task: &str, nanoseconds: i64) {
     let head = layout::task(TaskNo(records::decode::<records::Locator>(&locator).expect("a locator").task));
     let record = store.get(&head).expect("read").expect("it is there");
     let record = records::Task { active_time: nanoseconds, ..records::decode(&record).expect("a task") };
-    store.commit(Commit { expect: Vec::new(), ops: vec![(head, Some(records::encode(&record)))] }).expect("kept");
+    store.commit(Commit { ops: vec![(head, Some(records::encode(&record)))], ..Commit::default() }).expect("kept");
 }
 
 fn age(store: &Memory) -> u64 {

@@ -168,7 +168,7 @@ async fn what_does_not_fit_together_is_named_by_task_and_record() {
         let data = copy.path().join("data");
         let opened = Embedded::open(&data).expect("it opens");
         let ops = vec![change(&opened)];
-        opened.commit(Commit { expect: Vec::new(), ops }).expect("kept");
+        opened.commit(Commit { ops, ..Commit::default() }).expect("kept");
         opened.close().expect("closed");
         let checked = store(&["check"], &[&data]);
         assert_code(&checked, 4);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     batch::{
-        core::{Attempt, BatchNo, Begin, Core, Effect, Input, Output, TaskNo},
+        core::{Attempt, BatchNo, Begin, Core, Effect, Input, KeyChange, Output, TaskNo},
         event::{CallFinished, Ending, Entry, Event, Now, Reason, StepId, StopReason},
         key::{self, KeyRecord, KeyState},
         outcome::{Body, Fate, Outcome, Payload},
@@ -233,7 +233,7 @@ impl Checker {
         entry: &Entry,
         seen: &Seen<'_>,
         steps: &mut Vec<StepRecord>,
-        keys: &mut Vec<(TaskNo, Arc<str>, KeyRecord)>,
+        keys: &mut Vec<KeyChange>,
     ) {
         let mut track = self.tracks.remove(&batch).expect("only batches that were accepted have entries");
         let (task, spec) = (track.task, track.spec.clone());
@@ -275,13 +275,7 @@ impl Checker {
     }
 
     /// What a call's end means for its key, by R5.
-    fn settles(
-        &mut self,
-        track: &Track,
-        finished: &CallFinished,
-        seen: &Seen<'_>,
-        keys: &mut Vec<(TaskNo, Arc<str>, KeyRecord)>,
-    ) {
+    fn settles(&mut self, track: &Track, finished: &CallFinished, seen: &Seen<'_>, keys: &mut Vec<KeyChange>) {
         let call = &track.calls[finished.index as usize];
         let spec = &track.spec.calls[finished.index as usize];
         let (state, rises) = match &finished.ending {
@@ -311,8 +305,9 @@ impl Checker {
             update_time: seen.now.wall,
             settled_by: None,
         };
-        self.records.insert((track.task, key.clone()), record.clone());
-        keys.push((track.task, key.clone(), record));
+        let task = track.task;
+        let is_first = self.records.insert((task, key.clone()), record.clone()).is_none();
+        keys.push(KeyChange { task, key: key.clone(), record, is_first });
     }
 
     fn steps_agree(expected: &[StepRecord], found: &[(BatchNo, StepRecord)], seen: &Seen<'_>) {

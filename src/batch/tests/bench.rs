@@ -97,7 +97,7 @@ impl Bench {
         for (batch, entry) in &out.entries {
             self.logs.get_mut(batch).unwrap().push(entry.clone());
         }
-        self.keys.extend(out.keys.iter().map(|(_, key, record)| (key.clone(), record.clone())));
+        self.keys.extend(out.keys.iter().map(|change| (change.key.clone(), change.record.clone())));
         for effect in &out.effects {
             match effect {
                 Effect::Send(attempt) => self.sent.push(attempt.clone()),

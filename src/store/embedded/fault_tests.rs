@@ -58,7 +58,7 @@ impl Told {
                 vec![(Bytes::from(key.concat()), Some(value.clone())), (Bytes::from_static(b"last"), Some(value))];
             let mut after = self.acked.clone();
             after.extend(ops.iter().map(|(key, value)| (key.clone(), value.clone().unwrap())));
-            match store.commit(Commit { expect: Vec::new(), ops }) {
+            match store.commit(Commit { ops, ..Commit::default() }) {
                 Ok(()) => self.acked = after,
                 Err(error) => {
                     // Where there was no space, nothing of it may be there.

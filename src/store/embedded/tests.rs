@@ -76,7 +76,7 @@ fn fill(store: &Embedded, model: &mut Model, rounds: Range<u64>) {
                 None => model.remove(&key),
             };
         }
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        store.commit(Commit { ops, ..Commit::default() }).unwrap();
     }
 }
 
@@ -198,7 +198,7 @@ fn largest_records_make_no_files_inside_sled() {
     for round in 0..6 {
         let key = |at: u32| Bytes::from(format!("{:>1$}", at * 7 % 400, crate::store::MAX_KEY));
         let ops = (0..400).map(|at| (key(at), Some(value.slice(round..)))).collect();
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        store.commit(Commit { ops, ..Commit::default() }).unwrap();
         store.checkpoint();
     }
     assert_eq!(disk::names(&dir.path().join("sled/blobs")).unwrap(), Vec::<String>::new());
@@ -411,7 +411,7 @@ fn a_sled_that_was_cut_is_never_passed_over() {
 #[expect(clippy::disallowed_methods, reason = "damage is what the store itself must not do")]
 /// Changes a record behind the store's back, as sled would if it lost or mixed up a page.
 fn change_in_sled(dir: &Path, key: &[u8], change: impl FnOnce(sled::IVec) -> Option<Vec<u8>>) {
-    let db = sled::Config::new().path(dir.join("sled")).flush_every_ms(None).open().unwrap();
+    let db = index::open_db(&dir.join("sled"), 1 << 20).unwrap();
     let old = db.remove(key).unwrap().expect("the record is there");
     if let Some(new) = change(old) {
         db.insert(key, new).unwrap();
@@ -459,7 +459,7 @@ fn what_finds_steps_is_verified_when_it_is_needed_and_not_at_the_start() {
     let store = Embedded::open_with(dir.path(), &small()).unwrap();
     let key = |time: u32, rest: u8| Bytes::from([&b"I"[..], &time.to_be_bytes(), &[rest; 12]].concat());
     let ops = (0..20).map(|rest| (key(u32::from(rest) / 10, rest), Some("here".into()))).collect();
-    store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+    store.commit(Commit { ops, ..Commit::default() }).unwrap();
     assert_eq!(store.stats().global_records, 2, "two counts of ten");
     store.close().unwrap();
     change_in_sled(dir.path(), &key(1, 15), |_| None);
@@ -539,7 +539,7 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
     let mut model = Model::new();
     let store = Embedded::open_with(dir.path(), &no_checkpoints()).unwrap();
     fill(&store, &mut model, 0..3);
-    let one = || Commit { expect: Vec::new(), ops: vec![("x".into(), Some("y".into()))] };
+    let one = || Commit { ops: vec![("x".into(), Some("y".into()))], ..Commit::default() };
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let file = store.writer().unwrap().journal().swap(full);
     for _ in 0..2 {
@@ -558,7 +558,7 @@ fn after_a_failed_sync_nothing_is_committed_and_all_is_read() {
     let mut model = Model::new();
     let store = Embedded::open_with(dir.path(), &no_checkpoints()).unwrap();
     fill(&store, &mut model, 0..3);
-    let one = || Commit { expect: Vec::new(), ops: vec![("x".into(), Some("y".into()))] };
+    let one = || Commit { ops: vec![("x".into(), Some("y".into()))], ..Commit::default() };
     // It takes every write and cannot be synced.
     let file = store.writer().unwrap().journal().swap(OpenOptions::new().write(true).open("/dev/null").unwrap());
     assert!(matches!(store.commit(one()), Err(Error::Failed(text)) if text.contains("cannot sync")));
@@ -581,7 +581,7 @@ fn commits_go_on_without_checkpoints_until_the_journal_is_full() {
         let before = model.clone();
         let value = Bytes::from(vec![0; 1_000]);
         let ops = vec![(Bytes::from(format!("more{round}")), Some(value.clone()))];
-        let outcome = store.commit(Commit { expect: Vec::new(), ops: ops.clone() });
+        let outcome = store.commit(Commit { ops: ops.clone(), ..Commit::default() });
         if outcome.is_ok() {
             model.insert(ops[0].0.clone(), value);
         } else {
@@ -610,7 +610,7 @@ fn a_disk_without_room_for_checkpoints_costs_no_read_and_no_commit() {
     let refused = (0..60).find_map(|round| {
         let key = Bytes::from(format!("more{round}"));
         let ops = vec![(key.clone(), Some(value.clone()))];
-        let outcome = store.commit(Commit { expect: Vec::new(), ops });
+        let outcome = store.commit(Commit { ops, ..Commit::default() });
         if outcome.is_ok() {
             model.insert(key, value.clone());
         }
@@ -711,7 +711,7 @@ fn play(steps: Vec<Step>, options: &Options) {
             Step::Commit(ops) => {
                 let value = |seed: u8| Bytes::from(vec![seed; usize::from(seed)]);
                 let ops: Vec<_> = ops.into_iter().map(|(key, seed)| (model_key(key), seed.map(value))).collect();
-                store.commit(Commit { expect: Vec::new(), ops: ops.clone() }).unwrap();
+                store.commit(Commit { ops: ops.clone(), ..Commit::default() }).unwrap();
                 for (key, value) in ops {
                     match value {
                         Some(value) => model.insert(key, value),

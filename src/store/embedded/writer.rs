@@ -1,7 +1,11 @@
 //! The commit: conditions, accounts, journal, and then the readers.
 
+use std::collections::HashSet;
+
+use bytes::Bytes;
+
 use super::{integrity::account, journal::Journal, layers::Layers, overlay::Records, supply::Supply};
-use crate::store::{Commit, Error};
+use crate::store::{Commit, Error, bounds::not_new};
 
 /// Makes commits one after the other.
 #[derive(Debug)]
@@ -26,17 +30,36 @@ impl Writer {
                 return Err(Error::Conflict(key.clone()));
             }
         }
-        self.write(layers, supply, commit.ops.into_iter().collect())
+        let new: HashSet<Bytes> = commit.new.iter().map(|(key, _)| key.clone()).collect();
+        if cfg!(debug_assertions) {
+            for key in &new {
+                if layers.get(key)?.is_some() {
+                    return Err(not_new(key));
+                }
+            }
+        }
+        let added = commit.new.into_iter().map(|(key, value)| (key, Some(value)));
+        self.append(layers, supply, added.chain(commit.ops).collect(), &new)
     }
 
     /// Writes records, durable on return.
-    pub(super) fn write(&mut self, layers: &Layers, supply: &Supply, mut ops: Records) -> Result<(), Error> {
+    pub(super) fn write(&mut self, layers: &Layers, supply: &Supply, ops: Records) -> Result<(), Error> {
         self.usable()?;
+        self.append(layers, supply, ops, &HashSet::new())
+    }
+
+    fn append(
+        &mut self,
+        layers: &Layers,
+        supply: &Supply,
+        mut ops: Records,
+        new: &HashSet<Bytes>,
+    ) -> Result<(), Error> {
         if ops.is_empty() {
             return Ok(());
         }
         let before = layers.overlay().globals;
-        let account = account(&mut ops, before, |key| layers.get(key))?;
+        let account = account(&mut ops, before, |key| if new.contains(key) { Ok(None) } else { layers.get(key) })?;
         let appended = self.journal.append(supply, account.globals, &ops);
         if let Err(error) = &appended
             && !matches!(error, Error::Full(_))

@@ -16,7 +16,7 @@ fn space_of_deleted_records_is_given_back_at_a_start() {
     let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        store.commit(Commit { ops, ..Commit::default() }).unwrap();
         model.retain(|key, _| !keys.contains(key));
     }
     store.close().unwrap();
@@ -40,7 +40,7 @@ fn emptied() -> (TempDir, Model, Options) {
     let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
     for keys in doomed.chunks(100) {
         let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { expect: Vec::new(), ops }).unwrap();
+        store.commit(Commit { ops, ..Commit::default() }).unwrap();
         model.retain(|key, _| !keys.contains(key));
     }
     store.close().unwrap();

@@ -1,8 +1,4 @@
-//! Fills a new data folder with finished keyed calls, as a server would have left them, and much faster: to measure a start on it.
-//!
-//! ```sh
-//! cargo run --profile fast --example fill_store -- DIR 1000000
-//! ```
+//! A data folder full of finished keyed calls.
 
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
@@ -43,29 +39,18 @@ struct Filler {
     ops: Vec<(Bytes, Option<Bytes>)>,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut args = std::env::args().skip(1);
-    let usage = "expected a folder that is not there yet, and how many calls: fill_store DIR 1000000";
-    let (Some(dir), Some(calls)) = (args.next(), args.next()) else { return Err(usage.into()) };
-    let (dir, calls) = (Path::new(&dir), calls.parse::<u64>()?);
-    if dir.exists() {
-        return Err(usage.into());
-    }
+/// Fills a new folder, in batches of 200 calls; says what it came to.
+pub(crate) fn fill(dir: &Path, calls: u64) -> Result<String, Box<dyn Error>> {
     let mut filler =
         Filler { store: Embedded::open(dir)?, clock: Clock::start(), ids: ContextV7::new(), ops: Vec::new() };
     let batches = calls.div_ceil(u64::from(CALLS));
     for number in 0..batches {
         filler.batch(number)?;
     }
-    let stats = filler.store.stats();
+    let commits = filler.store.stats().lsn;
     filler.store.close()?;
-    println!(
-        "{} calls in {batches} batches, {} commits, {:?}",
-        batches * u64::from(CALLS),
-        stats.lsn,
-        filler.clock.now().mono
-    );
-    Ok(())
+    let (calls, took) = (batches * u64::from(CALLS), filler.clock.now().mono);
+    Ok(format!("{calls} calls in {batches} batches, {commits} commits, {took:?}"))
 }
 
 impl Filler {
@@ -118,7 +103,7 @@ impl Filler {
         let finished = Event::BatchFinished { status: BatchStatus::Completed, counts, stop_reason: None };
         self.entry_at(end.time, (task, batch, last_sequence), finished);
         let ops = std::mem::take(&mut self.ops);
-        Ok(self.store.commit(Commit { expect: Vec::new(), ops })?)
+        Ok(self.store.commit(Commit { ops, ..Commit::default() })?)
     }
 
     fn task(&mut self, task: TaskNo, task_id: &str, number: u64) {
