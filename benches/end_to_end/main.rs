@@ -8,6 +8,8 @@
 //! cargo bench --bench end_to_end -- --plot docs/cost.svg          # cost against length, width and number of batches
 //! ```
 
+#![allow(clippy::cast_precision_loss, reason = "figures for people, of a few digits")]
+
 mod backend;
 mod client;
 mod disk;

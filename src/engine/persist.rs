@@ -160,9 +160,9 @@ impl Loop {
             let piece = rest.split_to(rest.len().min(MAX_VALUE));
             let key = layout::step(at.task, step.step_id, part);
             if is_new {
-                self.group.put_new(key, piece)
+                self.group.put_new(key, piece);
             } else {
-                self.group.put(key, piece)
+                self.group.put(key, piece);
             }
             part += 1;
             if rest.is_empty() || part == u8::MAX {
