@@ -140,6 +140,8 @@ impl Disk {
                 self.synced_names.remove(&name);
             }
             self.synced_names.extend(names);
+            // One that began earlier and ends later knows of fewer names, and takes none back.
+            self.folder_syncs.retain(|other, (of, _)| *other > id || *of != folder);
             return;
         }
         let Some(file) = self.open_files.get(&fd).map(|file| &mut self.files[*file]) else { return };
@@ -254,4 +256,22 @@ pub(crate) fn write_sparse(path: &Path, bytes: &[u8]) {
             file.write_all_at(page, (number * PAGE) as u64).expect("it can be written");
         }
     }
+}
+
+#[test]
+fn of_two_syncs_of_a_folder_the_one_that_began_later_counts() {
+    let mut disk = Disk::default();
+    let open = |fd, path: &str, creates| Record::Open { fd, path: path.to_owned(), truncates: false, creates };
+    let file = |fd, path| [open(fd, path, true), Record::Sync { fd, id: fd }, Record::Synced { fd, id: fd }];
+    let first = [Record::Mkdir { path: "/d".into() }, open(10, "/d", false), open(11, "/d", false)];
+    let syncs = [Record::Synced { fd: 11, id: 21 }, Record::Synced { fd: 10, id: 20 }];
+    let overlapping = file(1, "/d/a").into_iter().chain([Record::Sync { fd: 10, id: 20 }]);
+    let overlapping = overlapping.chain(file(2, "/d/b")).chain([Record::Sync { fd: 11, id: 21 }]).chain(syncs);
+    for record in first.into_iter().chain(overlapping) {
+        disk.apply(&record);
+    }
+    let image = tempfile::tempdir().expect("a folder can be made");
+    disk.write(Model::Posix, "/d", image.path(), &mut Dice::new(0));
+    let kept = ["a", "b"].map(|name| image.path().join(name).is_file());
+    assert_eq!(kept, [true, true]);
 }
