@@ -1,8 +1,8 @@
 //! The cases of the specification that a crash is a part of, each by its number.
 
 use toolbatch::proto::{
-    BatchEvent, BatchMode, BatchOptions, CallErrorReason, CallResult, ExecuteBatchRequest, InDoubtPolicy, ToolCall,
-    batch_event::Event,
+    BatchEvent, BatchMode, BatchOptions, CallErrorReason, CallResult, ExecuteBatchRequest, InDoubtPolicy, RetryPolicy,
+    ToolCall, batch_event::Event,
 };
 
 use crate::{
@@ -117,6 +117,29 @@ async fn c09_killed_in_the_middle_it_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn c09_killed_while_a_retry_runs_that_attempt_is_on_record() {
+    let mut setting = Setting::started().await;
+    let retry = RetryPolicy { max_attempts: 2, ..RetryPolicy::default() };
+    let options = BatchOptions { retry: Some(retry), ..BatchOptions::default() };
+    let flaky = call("flaky", r#"{"id":"a","fail":1,"ms":100}"#);
+    let request = batch("b", vec![flaky], options);
+    let client = setting.client();
+    let kill = async {
+        // Nothing but the start of the second attempt is to be written when it leaves.
+        setting.backend.journal().wait_for(|entries| entries.len() == 2).await;
+        setting.kill().await;
+        setting.restart();
+    };
+    let (streams, ()) = tokio::join!(client.run(&request, Return::Watch), kill);
+    let evidence = setting.evidence(vec![(request, streams)]).await;
+    setting.judge(&evidence, "C09, retry");
+    let log = &evidence.stories[0].log;
+    assert_eq!(resumed(log), [[0]]);
+    let attempts: Vec<(u32, bool)> = evidence.journal.iter().map(|entry| (entry.attempt, entry.in_doubt)).collect();
+    assert_eq!(attempts, [(1, false), (2, false), (3, true)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn c10_recovery_and_the_returning_clients_meet() {
     let mut setting = Setting::started().await;
     let calls = (1..=6).map(|id| call("effect", &format!(r#"{{"id":"{id}","ms":20}}"#))).collect();
@@ -176,9 +199,31 @@ async fn c23_two_batches_share_a_key_over_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn c23_a_key_completed_by_another_batch_is_skipped_after_a_kill() {
+    let mut setting = Setting::started().await;
+    let keyed = ToolCall { key: "k".into(), ..effect("a") };
+    let first = batch("B1", vec![keyed.clone()], BatchOptions::default());
+    let second = batch("B2", vec![effect("b"), keyed], BatchOptions::default());
+    let client = setting.client();
+    let done = client.run(&first, Return::Watch).await;
+    let gate = setting.backend.hold("b");
+    let kill = async {
+        setting.backend.journal().wait_for(|entries| entries.len() == 2).await;
+        setting.kill().await;
+        gate.release();
+        setting.restart();
+    };
+    let (streams, ()) = tokio::join!(client.run(&second, Return::Watch), kill);
+    let evidence = setting.evidence(vec![(first, done), (second, streams)]).await;
+    setting.judge(&evidence, "C23, completed before");
+    assert_eq!(results(&evidence.stories[1].log)[1].status(), toolbatch::proto::CallStatus::Skipped);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn c39_what_is_told_is_durable() {
     let mut setting = Setting::started().await;
     let rounds = setting_rounds();
+    assert!(rounds > 0, "the run did nothing");
     let mut batches: Vec<(ExecuteBatchRequest, Vec<_>)> = Vec::new();
     let client = setting.client();
     for round in 0..rounds {

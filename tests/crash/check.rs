@@ -258,6 +258,11 @@ fn executions(story: &Story, fold: &Fold, journal: &[&Entry], evidence: &Evidenc
         if of_call.iter().any(|entry| entry.idempotency_key != of_call[0].idempotency_key) {
             faults.push(format!("I5: the attempts of call {index} have several idempotency keys"));
         }
+        // A start that was not durable before its request left would be written, and sent, a second time.
+        let mut seen = std::collections::HashSet::new();
+        if let Some(again) = of_call.iter().find(|entry| !seen.insert(entry.attempt)) {
+            faults.push(format!("I3: one CallStarted, and two attempts: {again:?}"));
+        }
         let retries = call.attempts.iter().filter(|(_, cause)| *cause == Cause::Retry).count();
         if lives(&of_call).iter().any(|life| life.len() > 1 + retries) {
             faults.push(format!("I4: call {index} ran more than once though nobody killed the server"));

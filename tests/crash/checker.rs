@@ -59,7 +59,7 @@ fn set_policy(evidence: &mut Evidence, policy: InDoubtPolicy) {
 type Break = (&'static str, &'static str, fn(&mut Evidence));
 
 /// What is broken, the promise that has to be named, and how it is broken.
-const BROKEN: [Break; 20] = [
+const BROKEN: [Break; 21] = [
     ("a key runs again after its end was seen", "I1", |evidence| {
         let mut again = evidence.journal[0].clone();
         (again.batch_id, again.start, again.end) = ("lanes".into(), usize::MAX - 1, Some(usize::MAX));
@@ -79,6 +79,11 @@ const BROKEN: [Break; 20] = [
     }),
     ("the backend ran a batch that nobody asked for", "I3", |evidence| {
         evidence.journal[0].batch_id = "other".into();
+    }),
+    ("an attempt reaches its tool twice", "I3", |evidence| {
+        let mut twice = rerun(evidence).clone();
+        twice.peer = None;
+        evidence.journal.push(twice);
     }),
     ("a call runs twice in one life of the server", "I4", |evidence| {
         let twice = evidence.journal[0].clone();

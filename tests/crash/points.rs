@@ -113,6 +113,8 @@ async fn prepare(reference: &Reference, made: &Path) -> Setting {
 
 /// Runs a reference with a kill at one operation, in the middle of it where it is a write and `torn`.
 async fn kill_at(reference: &Reference, made: &Path, at: u64, torn: bool, seed: u64) -> Tally {
+    let way = if torn { ", torn" } else { "" };
+    let what = format!("TOOLBATCH_SEED={seed}, {} killed at operation {at}{way}", reference.name);
     let mut setting = prepare(reference, made).await;
     setting.server.set_environment(killing(&setting.server.data(), at, torn));
     setting.server.start();
@@ -132,12 +134,12 @@ async fn kill_at(reference: &Reference, made: &Path, at: u64, torn: bool, seed: 
             setting.note_kill().await;
             setting.server.set_environment(Vec::new());
             setting.restart();
+            assert!(setting.server.serves().await, "{what}: I20: the server does not start:\n{}", setting.server.log());
             run.await
         }
     };
     let evidence = setting.evidence(vec![(request.clone(), streams)]).await;
-    let torn = if torn { ", torn" } else { "" };
-    setting.judge(&evidence, &format!("TOOLBATCH_SEED={seed}, {} killed at operation {at}{torn}", reference.name));
+    setting.judge(&evidence, &what);
     tally(&evidence)
 }
 

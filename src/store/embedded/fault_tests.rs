@@ -182,6 +182,19 @@ fn an_opening_that_fails_at_any_call_loses_nothing() {
 }
 
 #[test]
+fn a_checkpoint_counts_once_sled_is_synced() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut told = Told::default();
+    let store = Embedded::open_with(dir.path(), &Options { checkpoint: usize::MAX, ..tiny() }).unwrap();
+    assert_eq!(told.work(&store, 0..4), None);
+    fault::plan(&dir.path().join("sled"), Plan { fault: Fault::Sync, passes: 0, strikes: 1 });
+    store.supply.ask_and_wait();
+    assert!(fault::end(&dir.path().join("sled")), "a checkpoint syncs what it wrote into sled");
+    assert_eq!(store.supply.durable(), 0, "what sled has not synced stays in the journal");
+    told.check(&store, "a checkpoint that failed");
+}
+
+#[test]
 fn a_disk_that_stays_full_refuses_and_serves_again_when_there_is_space() {
     let dir = tempfile::tempdir().unwrap();
     let mut told = Told::default();

@@ -171,7 +171,7 @@ async fn cut(recording: &Recording, images: u64, dice: &mut Dice, seed: u64) -> 
         let promised = Promised::before(place, &recording.told);
         let what = format!("TOOLBATCH_SEED={seed}, {} bytes, {model:?} after {place} records", recording.result.len());
         server.start();
-        assert!(server.serves().await, "{what}: the server does not start:\n{}", server.log());
+        assert!(server.serves().await, "{what}: I21: the server does not start:\n{}", server.log());
         let client = Client::new(server.endpoint(), recording.backend.journal().clone());
         let faults = promised.broken(&client, &recording.result).await;
         assert!(faults.is_empty(), "{what}: I21: {faults:#?}\n{}", server.log());
