@@ -17,6 +17,8 @@ pub mod json;
     reason = "generated code"
 )]
 pub mod proto;
+#[doc(hidden)]
+pub mod seeded;
 pub mod server;
 pub mod service;
 pub mod store;

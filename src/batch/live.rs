@@ -10,6 +10,7 @@ use super::{
     state::{CallState, Phase, Running, State},
     tools::Target,
 };
+use crate::seeded::{self, Bug};
 
 /// A batch that runs.
 #[derive(Debug)]
@@ -144,7 +145,8 @@ impl Live {
 
     /// The slots that are taken.
     pub(super) fn slots_taken(&self) -> usize {
-        self.turns.iter().filter(|turn| !matches!(turn, Turn::Idle | Turn::KeyWait)).count()
+        let leaves = |turn: &Turn| matches!(turn, Turn::Backoff { .. } if seeded::has(Bug::BackoffFreesSlot));
+        self.turns.iter().filter(|turn| !matches!(turn, Turn::Idle | Turn::KeyWait) && !leaves(turn)).count()
     }
 
     /// Names the call towards its backend.
@@ -164,6 +166,8 @@ impl Live {
         target: Target,
         generation: u64,
     ) -> Attempt {
+        let generation =
+            generation + u64::from(seeded::has(Bug::KeyOfEachAttempt)) * u64::from(attempt.saturating_sub(1));
         Attempt {
             batch: self.batch,
             index,

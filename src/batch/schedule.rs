@@ -12,6 +12,7 @@ use super::{
     state::{CallState, Phase, State},
     summary::Counts,
 };
+use crate::seeded::{self, Bug};
 
 impl Core {
     pub(super) fn start(&mut self, begin: Begin, cx: &mut Context<'_>, out: &mut Output) {
@@ -27,8 +28,10 @@ impl Core {
     /// before all are in, or a call could run under a key that a call of a later batch still holds.
     pub(super) fn resume(&mut self, batches: Vec<Resumed>, cx: &mut Context<'_>, out: &mut Output) {
         let mut interrupted = Vec::with_capacity(batches.len());
-        for Resumed { begin, state, stop } in batches {
+        for Resumed { begin, mut state, stop } in batches {
             let in_doubt = state.in_flight();
+            let stop = stop.filter(|_| !seeded::has(Bug::CancelForgottenOnResume));
+            state.stopped = state.stopped.filter(|_| !seeded::has(Bug::FailureForgottenOnResume));
             let batch = self.enter(begin, state, stop);
             self.take_hold(batch, &in_doubt, cx, out);
             interrupted.push((batch, in_doubt));
@@ -57,7 +60,7 @@ impl Core {
                 *live.turn(index) = Turn::Backoff { due };
                 self.timers.push(Reverse((due, batch, index)));
             }
-            if let Some(key) = &live.call(index).key {
+            if let Some(key) = live.call(index).key.as_ref().filter(|_| !seeded::has(Bug::ResumedLeavesKey)) {
                 self.keys.claim(live.task, key, batch, index);
             }
         }
@@ -68,7 +71,12 @@ impl Core {
         let Some(live) = self.batches.get(&at.batch) else { return };
         let policy = if live.closed { InDoubtPolicy::Fail } else { live.spec.options.in_doubt };
         match policy {
-            InDoubtPolicy::Rerun => self.proceed(at, Plan::Send { in_doubt: true }, cx, out),
+            InDoubtPolicy::Fail if seeded::has(Bug::FailReruns) => {
+                self.proceed(at, Plan::Send { in_doubt: true }, cx, out);
+            }
+            InDoubtPolicy::Rerun => {
+                self.proceed(at, Plan::Send { in_doubt: !seeded::has(Bug::RerunNotInDoubt) }, cx, out);
+            }
             InDoubtPolicy::Lookup => self.ask_again(at, None, out),
             InDoubtPolicy::Fail => {
                 let error = cut_off_error(live.stop);
@@ -129,7 +137,9 @@ impl Core {
                 if in_order {
                     return;
                 }
-                lanes.extend(lane);
+                let leaves = matches!(live.turns[index as usize], Turn::Backoff { .. } if seeded::has(Bug::RetryLeavesLane))
+                    || (live.resumed[index as usize] && seeded::has(Bug::ResumedLeavesLane));
+                lanes.extend(lane.filter(|_| !leaves));
             }
             index += 1;
         }
@@ -172,7 +182,7 @@ impl Core {
         let counts = Counts::of(&live.state);
         let resting = live.turns.iter().all(|turn| matches!(turn, Turn::Idle));
         let reason = live.stop_reason();
-        if !resting || (counts.waiting > 0 && reason.is_none()) {
+        if !resting || (counts.waiting > 0 && (reason.is_none() || seeded::has(Bug::StoppedNeverEnds))) {
             return;
         }
         let (status, stop_reason) = (counts.status(), counts.stop_reason(reason));

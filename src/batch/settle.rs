@@ -12,7 +12,10 @@ use super::{
     spec::{InDoubtPolicy, RetryPolicy},
     step::{StepEnd, StepRecord},
 };
-use crate::json;
+use crate::{
+    json,
+    seeded::{self, Bug},
+};
 
 /// A result is inlined only if it is shorter than this (R6).
 pub(super) const INLINE_RESULT_BELOW: u64 = 4 * 1024;
@@ -49,7 +52,9 @@ impl Core {
         let CallRef { batch, index } = at;
         let Some(live) = self.batches.get(&batch) else { return };
         let Some(running) = live.turns.get(index as usize).and_then(|_| live.running(index)) else { return };
-        if running.attempt != attempt || live.turns[index as usize] != Turn::Sent {
+        if (running.attempt != attempt && !seeded::has(Bug::LateAnswerCounts))
+            || live.turns[index as usize] != Turn::Sent
+        {
             return;
         }
         self.dirty.push_back(batch);
@@ -97,6 +102,7 @@ impl Core {
         }
         self.dirty.push_back(batch);
         let close = match fate {
+            Fate::Landed(_) if seeded::has(Bug::LandedRunsAgain) => return self.not_landed(at, lost, cx, out),
             Fate::Landed(Outcome::Completed { result, usage }) => Close::Completed { result, usage },
             Fate::Landed(Outcome::Awaiting { await_id, result, usage }) => Close::Awaiting { await_id, result, usage },
             Fate::Landed(Outcome::Failed { message, code, retryable, usage }) => {
@@ -155,7 +161,10 @@ impl Core {
         let policy = live.spec.options.retry;
         let Some(running) = live.running(index) else { return };
         let (step_id, attempt, retries) = (running.step_id, running.attempt, running.retries);
-        if !error.retryable || retries + 1 >= policy.max_attempts || live.stop_reason().is_some() {
+        if !error.retryable
+            || retries + u32::from(!seeded::has(Bug::RetryTooMany)) >= policy.max_attempts
+            || live.stop_reason().is_some()
+        {
             return self.finish(at, Close::Failed { error, usage }, cx, out);
         }
         let wait = backoff(&policy, retries);

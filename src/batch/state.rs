@@ -1,6 +1,7 @@
 //! What a batch's log adds up to. The same fold serves the live batch, recovery, and whoever asks for the batch later.
 
 use super::event::{BatchStatus, CallError, CallFinished, Ending, Entry, Event, StepId, StopReason, Timestamp};
+use crate::seeded::{self, Bug};
 
 /// The fold over a batch's log up to some entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,7 +166,9 @@ impl State {
                 self.end = Some(End { status: *status, stop_reason: *stop_reason, time: entry.time });
             }
         }
-        self.last_sequence = entry.sequence;
+        if !matches!(entry.event, Event::CallRetrying { .. } if seeded::has(Bug::SequenceReused)) {
+            self.last_sequence = entry.sequence;
+        }
         Ok(())
     }
 

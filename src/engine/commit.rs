@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     batch::{core::BatchNo, event::Event},
+    seeded::{self, Bug},
     store::{self, Commit, OP_OVERHEAD},
 };
 
@@ -48,9 +49,18 @@ impl Loop {
     /// Makes the group durable, then tells everyone and carries out the wishes. One that found no space before goes first.
     pub(super) fn commit(&mut self) -> Result<Landing, store::Error> {
         let mut unstored = self.unstored.take().unwrap_or_else(|| {
-            let group = std::mem::take(&mut self.group);
+            let mut group = std::mem::take(&mut self.group);
+            if seeded::has(Bug::StartWaitsForNextCommit)
+                && !group.lines.is_empty()
+                && group.lines.iter().all(|(_, line)| matches!(line.entry.event, Event::CallStarted { .. }))
+            {
+                self.group.ops = std::mem::take(&mut group.ops);
+            }
             Unstored { commits: split(&group.ops), group }
         });
+        if seeded::has(Bug::ToldBeforeCommit) {
+            self.release(std::mem::take(&mut unstored.group));
+        }
         while let Some(commit) = unstored.commits.front() {
             match self.reader.store.commit(commit.clone()) {
                 Ok(()) => {

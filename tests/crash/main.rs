@@ -15,4 +15,6 @@ mod points;
 mod power;
 mod process;
 mod repeats;
+#[cfg(feature = "seeded-bugs")]
+mod seeded;
 mod setting;

@@ -15,6 +15,8 @@ mod requests;
 mod results;
 mod retention;
 mod rig;
+#[cfg(not(feature = "seeded-bugs"))]
+mod seeded;
 mod settle;
 mod shutdown;
 mod steps;

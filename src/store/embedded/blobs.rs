@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    seeded::{self, Bug},
     store::{BlobRef, Error},
 };
 
@@ -168,7 +169,9 @@ impl Blobs {
         let path = self.path(number);
         let head = Head { kind: KIND, store_id: self.store_id, number };
         let file = disk::write_file(&path, &head.encode())?;
-        disk::sync_dir(&self.dir)?;
+        if !seeded::has(Bug::BlobNameNotSynced) {
+            disk::sync_dir(&self.dir)?;
+        }
         Ok(Open { file, path, number, end: HEAD as u64, born: self.clock.now().mono, sound: true })
     }
 
@@ -182,8 +185,10 @@ impl Blobs {
             Ok(end) => {
                 // A failed sync says nothing about what is on the disk, and is never asked again.
                 open.sound = false;
-                syscall::sync_data(&open.file, &open.path)
-                    .map_err(|error| disk::failure("cannot sync", &open.path, &error))?;
+                if !seeded::has(Bug::BlobNotSynced) {
+                    syscall::sync_data(&open.file, &open.path)
+                        .map_err(|error| disk::failure("cannot sync", &open.path, &error))?;
+                }
                 open.sound = true;
                 open.end = end;
                 Ok(blob)

@@ -18,7 +18,10 @@ use super::{
     supply::Supply,
     syscall,
 };
-use crate::store::Error;
+use crate::{
+    seeded::{self, Bug},
+    store::Error,
+};
 
 /// What a journal file is and its format's version.
 const KIND: [u8; 8] = *b"TBJRNL01";
@@ -185,13 +188,18 @@ impl Journal {
             supply.give_back(full);
             self.position = HEAD;
         }
+        if seeded::has(Bug::NotedBeforeWritten) {
+            self.mark.note(lsn);
+        }
         let JournalFile { file, path, .. } = &self.current;
         if let Err(error) = syscall::write_at(file, path, &self.buffer, self.position as u64) {
             // A part of the frame may be there. Of a higher generation, the next frame with this number takes its place for good.
             self.generation += 1;
             return Err(disk::failure("cannot write", path, &error));
         }
-        if let Err(error) = syscall::sync_data(file, path) {
+        if !seeded::has(Bug::JournalNotSynced)
+            && let Err(error) = syscall::sync_data(file, path)
+        {
             // Even one for lack of space is final: the system may have dropped what it could not write.
             let path = path.display();
             return Err(Error::Failed(format!("cannot sync {path}: {error}; look at the disk, then start again")));

@@ -9,7 +9,10 @@ use std::{
 };
 
 use super::{disk, syscall};
-use crate::store::Error;
+use crate::{
+    seeded::{self, Bug},
+    store::Error,
+};
 
 /// Rises when an older program could misread what a newer one wrote.
 const FORMAT: u32 = 1;
@@ -103,7 +106,7 @@ pub(super) fn finish(dir: &Path) -> Result<(), Error> {
 }
 
 fn draft(dir: &Path) -> PathBuf {
-    dir.join("STORE.new")
+    dir.join(if seeded::has(Bug::StoreMarkedBeforeMade) { "STORE" } else { "STORE.new" })
 }
 
 fn text(id: &[u8; 16]) -> String {
