@@ -4,6 +4,7 @@ mod backend;
 mod backends;
 mod batches;
 mod commands;
+mod counts;
 mod dispatch;
 mod edge;
 mod keys;

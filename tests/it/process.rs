@@ -1,8 +1,9 @@
 //! The program itself as a process, for what only a process can do: be killed, take signals, end with a code.
 
 use std::{
+    ffi::OsString,
     io::{BufRead as _, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
@@ -18,6 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Program {
     pub(crate) backend: ScriptedBackend,
     folder: tempfile::TempDir,
+    environment: Vec<(OsString, OsString)>,
     running: Option<Running>,
 }
 
@@ -46,7 +48,7 @@ impl Program {
     pub(crate) async fn new(shutdown_grace: &str) -> Self {
         let backend = ScriptedBackend::start().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let this = Self { backend, folder, running: None };
+        let this = Self { backend, folder, environment: Vec::new(), running: None };
         let text = format!(
             "listen = \"{}\"\ndata_dir = \"{}\"\nshutdown_grace = \"{shutdown_grace}\"\n\n[[backends]]\nname = \"stub\"\n\
              addresses = [\"{}\"]\n",
@@ -56,6 +58,11 @@ impl Program {
         );
         std::fs::write(this.config(), text).expect("the configuration is written");
         this
+    }
+
+    /// What further processes are started with.
+    pub(crate) fn set_environment(&mut self, environment: &[(&str, &Path)]) {
+        self.environment = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
     }
 
     fn config(&self) -> PathBuf {
@@ -76,6 +83,7 @@ impl Program {
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolbatch"))
             .args(["serve", "--config"])
             .arg(self.config())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
