@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::UnixListener, sync::oneshot, task::JoinSet, time::timeout};
+use tokio::{
+    net::UnixListener,
+    sync::{oneshot, watch},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{
     server::NamedService,
@@ -85,6 +90,8 @@ pub struct Server {
     engine: Engine,
     running: Running,
     health: HealthReporter,
+    /// Keeps health as it is.
+    health_follower: JoinSet<()>,
     shutdown_grace: Duration,
     close: Option<oneshot::Sender<()>>,
     control: Option<Control>,
@@ -120,6 +127,8 @@ impl Server {
         let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
         let (health, router) = router(&engine, clock).await;
+        let mut health_follower = JoinSet::new();
+        health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
         let closed = async {
             // Dropping the server closes it too.
@@ -146,6 +155,7 @@ impl Server {
             engine,
             running,
             health,
+            health_follower,
             shutdown_grace,
             close: Some(close),
             control: None,
@@ -193,9 +203,8 @@ impl Server {
     /// Nobody is told any more that this server serves, and no connection is taken.
     async fn close_doors(&mut self) {
         self.control = None;
-        for name in service_names() {
-            self.health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
-        }
+        self.health_follower.shutdown().await;
+        set_health(&self.health, false).await;
         if let Some(close) = self.close.take() {
             // A transport that is gone is closed.
             let _ = close.send(());
@@ -215,9 +224,7 @@ type Layered = Router<Stack<ForeignLayer, Identity>>;
 /// All services behind one listener.
 async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
     let (health, health_service) = tonic_health::server::health_reporter();
-    for name in service_names() {
-        health.set_service_status(name, tonic_health::ServingStatus::Serving).await;
-    }
+    set_health(&health, *engine.takes_work().borrow()).await;
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
@@ -232,6 +239,24 @@ async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
         .add_optional_service(reflection().build_v1().ok())
         .add_optional_service(reflection().build_v1alpha().ok());
     (health, router)
+}
+
+async fn set_health(health: &HealthReporter, serves: bool) {
+    use tonic_health::ServingStatus::{NotServing, Serving};
+    for name in service_names() {
+        health.set_service_status(name, if serves { Serving } else { NotServing }).await;
+    }
+}
+
+/// Health tells whether new work is taken.
+async fn follow(health: HealthReporter, mut takes_work: watch::Receiver<bool>) {
+    loop {
+        let serves = *takes_work.borrow_and_update();
+        set_health(&health, serves).await;
+        if takes_work.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// The names that health is asked by: the server as a whole, and each service.

@@ -5,7 +5,6 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::atomic::Ordering,
     time::Duration,
 };
 
@@ -65,12 +64,12 @@ impl Loop {
             match self.reader.store.commit(commit.clone()) {
                 Ok(()) => {
                     unstored.commits.pop_front();
-                    if self.full.swap(false, Ordering::Relaxed) {
+                    if self.intake.set_stuck(false) {
                         tracing::info!("there is space again");
                     }
                 }
                 Err(store::Error::Full(message)) => {
-                    if !self.full.swap(true, Ordering::Relaxed) {
+                    if self.intake.set_stuck(true) {
                         tracing::error!(message, "the store is full: nothing goes on until there is space");
                     }
                     self.unstored = Some(unstored);

@@ -14,6 +14,7 @@
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
 //! | `attempt` | an attempt, from wish to outcome |
+//! | `intake` | whether new work is taken |
 //! | `retention`, `age`, `leases` | what is dropped, when, and what is not |
 //! | `tail`, `watch` | following a live batch |
 //! | `read`, `steps` | what is stored |
@@ -24,6 +25,7 @@ mod attempt;
 mod commit;
 mod error;
 mod ids;
+mod intake;
 pub mod keys;
 mod leases;
 mod park;
@@ -36,20 +38,15 @@ mod stop;
 pub mod tail;
 pub mod watch;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch as channel};
 
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
+    intake::Intake,
     keys::SettleRequest,
     leases::Lease,
     read::{Located, Reader},
@@ -95,7 +92,7 @@ enum Command {
 pub struct Engine {
     commands: mpsc::Sender<Command>,
     reader: Arc<Reader>,
-    full: Arc<AtomicBool>,
+    intake: Arc<Intake>,
 }
 
 /// The engine's thread.
@@ -125,9 +122,9 @@ where
 {
     let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
     let reader = Arc::new(Reader::new(store));
-    let full = Arc::new(AtomicBool::new(false));
+    let intake = Arc::<Intake>::default();
     let (kept, waker) = (Arc::clone(&reader), commands.downgrade());
-    let engine = Engine { commands, reader: Arc::clone(&reader), full: Arc::clone(&full) };
+    let engine = Engine { commands, reader: Arc::clone(&reader), intake: Arc::clone(&intake) };
     let (ready, started) = oneshot::channel();
     let (end, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
@@ -141,7 +138,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, full, clock, settings.call_timeout, backends)?)
+                Ok(run::Loop::open(reader, Arc::clone(&intake), clock, settings.call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -149,10 +146,11 @@ where
                 }
                 Ok(engine) => {
                     let _ = ready.send(Ok(()));
-                    let dropping = retention::keep(kept, waker, engine.age, settings.retention);
+                    let dropping = retention::keep(Arc::clone(&kept), waker, engine.age, settings.retention);
                     let outcome = tokio::select! {
                         outcome = engine.run(queue) => outcome,
                         error = dropping => Err(error),
+                        never = intake.keep(&kept) => match never {},
                     };
                     let _ = end.send(outcome);
                 }
@@ -216,11 +214,15 @@ impl Engine {
             reader.store.check_room(RoomFor::NewWork)?;
             reader.task(&owner, &task_id)
         });
-        if let Err(error) = looked_at.await {
-            return Err(self.noticed(error).await);
-        }
         let (content, outline_bytes) = Outline::write(&spec);
-        let (content, lease) = self.payload(content, INLINE_CONTENT_MAX).await?;
+        let stored = async {
+            looked_at.await?;
+            self.payload(content, INLINE_CONTENT_MAX).await
+        };
+        let (content, lease) = match stored.await {
+            Ok(stored) => stored,
+            Err(error) => return Err(self.noticed(error).await),
+        };
         let (reply, answer) = oneshot::channel();
         let request =
             StartRequest { tenant: tenant.into(), spec: Arc::new(spec), content, outline_bytes, lease, reply };
@@ -234,10 +236,16 @@ impl Engine {
     }
 
     fn has_room(&self) -> Result<(), Error> {
-        if self.full.load(Ordering::Relaxed) {
+        if self.intake.is_stuck() {
             return Err(accept::no_space());
         }
         Ok(())
+    }
+
+    /// Whether new work is taken, now and later: not while there is no space for it, nor once the store has failed in part.
+    #[must_use]
+    pub fn takes_work(&self) -> channel::Receiver<bool> {
+        self.intake.follow()
     }
 
     /// Attaches to the batch that has this id, where there is one with this content.
@@ -328,8 +336,11 @@ impl Engine {
         let _ = self.commands.send(Command::Drain { grace }).await;
     }
 
-    /// Tells the loop of a store that has failed in part; passes the error on.
+    /// Takes note of a store that has no room, or has failed in part, of which the loop is told; passes the error on.
     async fn noticed(&self, error: Error) -> Error {
+        if let Error::Store(store::Error::Full(_) | store::Error::Failed(_)) = &error {
+            self.intake.close();
+        }
         if let Error::Store(error @ store::Error::Failed(_)) = &error {
             // A loop that is gone knows.
             let _ = self.commands.send(Command::StoreFailed { error: error.clone() }).await;

@@ -1,10 +1,6 @@
 //! The loop.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
     sync::mpsc,
@@ -19,6 +15,7 @@ use super::{
     commit::{Landing, Unstored},
     error::Error,
     ids::Ids,
+    intake::Intake,
     persist::Group,
     read::{Located, Reader},
     tail::TailWriter,
@@ -78,7 +75,7 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
-    pub(super) full: Arc<AtomicBool>,
+    pub(super) intake: Arc<Intake>,
     /// The group that found no space.
     pub(super) unstored: Option<Unstored>,
     /// Set while the server is about to stop: when running calls are given up.
@@ -91,7 +88,7 @@ impl Loop {
     /// Reads what an earlier run left unfinished and takes it up again.
     pub(super) fn open(
         reader: Arc<Reader>,
-        full: Arc<AtomicBool>,
+        intake: Arc<Intake>,
         clock: Clock,
         call_timeout: Duration,
         backends: Backends,
@@ -116,7 +113,7 @@ impl Loop {
             group: Group::default(),
             attempts: JoinSet::new(),
             call_timeout,
-            full,
+            intake,
             unstored: None,
             give_up: None,
             failing: None,

@@ -5,7 +5,9 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use tokio::sync::watch;
 use tonic::{Code, Status};
-use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+use tonic_health::pb::{
+    HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus, health_client::HealthClient,
+};
 use tonic_types::StatusExt as _;
 use toolbatch::{
     proto::{BatchStatus, ListBatchesRequest, ListToolsRequest, ToolCall, batch_event::Event},
@@ -77,6 +79,24 @@ fn assert_refused(status: &Status, code: Code, reason: &str) {
     assert!(status.get_details_retry_info().is_some_and(|info| info.retry_delay.is_some()), "{status}");
 }
 
+/// What health says of the server as a whole: now, and after each change.
+struct Health(tonic::Streaming<HealthCheckResponse>);
+
+impl Health {
+    async fn next(&mut self) -> Option<ServingStatus> {
+        self.0.message().await.ok().flatten().map(|answer| answer.status())
+    }
+
+    async fn until(&mut self, wanted: ServingStatus) {
+        while self.next().await.expect("it becomes what the test waits for") != wanted {}
+    }
+}
+
+async fn health(rig: &Rig) -> Health {
+    let mut client = HealthClient::new(rig.channel.clone());
+    Health(client.watch(HealthCheckRequest::default()).await.expect("health").into_inner())
+}
+
 /// The id of the only batch.
 async fn listed(rig: &Rig) -> String {
     let listed = rig.batches().list_batches(ListBatchesRequest::default()).await.expect("listed").into_inner();
@@ -125,6 +145,8 @@ async fn a_full_store_announces_nothing_reads_on_and_goes_on_when_there_is_space
     held.release();
     refusals.wait_for(|refused| *refused > 0).await.expect("the loop lives");
     assert_refused(&rig.refused(batch(vec![effect("c")])).await, Code::ResourceExhausted, "STORE_FULL");
+    let mut health = health(&rig).await;
+    health.until(ServingStatus::NotServing).await;
     assert_eq!(rig.get_batch(&batch_id).await.expect("it is read").batch_id, batch_id);
     let first = rig.watch(&batch_id, 0).await.expect("it is followed").next().await.expect("it goes on");
     assert!(matches!(first.expect("an event").event, Some(Event::BatchStarted(_))));
@@ -132,6 +154,7 @@ async fn a_full_store_announces_nothing_reads_on_and_goes_on_when_there_is_space
     assert!(!tools.expect("tools are listed").into_inner().tools.is_empty());
     assert_eq!(rig.backend.journal().entries().len(), 1, "no further call has started");
     store.heal();
+    health.until(ServingStatus::Serving).await;
     let next = events.next().await.expect("the stream goes on").expect("an event");
     assert!(matches!(next.event, Some(Event::CallFinished(_))), "{next:?}");
     let ran = Ran { events: events.rest().await.expect("it ends") };
@@ -161,16 +184,14 @@ async fn a_server_whose_store_is_full_can_be_stopped_and_the_next_start_goes_on(
 async fn a_store_that_fails_ends_the_server_and_announces_nothing() {
     let store = Memory::new();
     let (mut rig, events, held) = with_a_running_call(&store).await;
-    let mut health = HealthClient::new(rig.channel.clone());
-    let mut states = health.watch(HealthCheckRequest::default()).await.expect("health").into_inner();
-    let mut state = async || states.message().await.ok().flatten().map(|answer| answer.status());
-    assert_eq!(state().await, Some(ServingStatus::Serving));
+    let mut health = health(&rig).await;
+    assert_eq!(health.next().await, Some(ServingStatus::Serving));
     store.fail_after(0, Landing::Lost);
     let mut server = rig.take_server();
     held.release();
     let error = server.failed().await;
     assert!(matches!(&error, Error::Failed(text) if text.contains("the test stopped the store")), "{error}");
-    let (ended, last, ()) = tokio::join!(events.rest(), state(), server.abandon());
+    let (ended, last, ()) = tokio::join!(events.rest(), health.next(), server.abandon());
     assert_eq!(ended.unwrap_err().code(), Code::Unavailable);
     assert_eq!(last, Some(ServingStatus::NotServing));
     assert_eq!(rig.backend.journal().ids(), ["a"], "no further call has started");
@@ -182,6 +203,7 @@ async fn a_store_that_failed_in_part_writes_what_runs_to_its_end_and_then_ends_t
     let (mut rig, mut events, held) = with_a_running_call(&store).await;
     store.refuse_new_work_with(Error::Failed("the test's checkpoint".to_owned()));
     assert_refused(&rig.refused(batch(vec![effect("c")])).await, Code::Unavailable, "STORE_FAILED");
+    health(&rig).await.until(ServingStatus::NotServing).await;
     held.release();
     events.until(|event| matches!(event, Event::CallFinished(_))).await;
     let error = rig.take_server().failed().await;

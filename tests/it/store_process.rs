@@ -6,6 +6,7 @@ use std::{fs, path::Path, process::Command};
 
 use tempfile::TempDir;
 use tonic::{Code, transport::Channel};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt as _;
 use toolbatch::proto::{BatchEvent, ExecuteBatchRequest, batch_event::Event, batch_service_client::BatchServiceClient};
 
@@ -168,6 +169,10 @@ async fn a_full_disk_refuses_new_work_until_there_is_space_and_loses_nothing() {
     let channel = server.connect().await;
     let effect = |id: &str| keyed(id, "effect", &format!(r#"{{"id":"{id}"}}"#));
     assert_eq!(counts(&run(&channel, batch(vec![effect("before")])).await.expect("it runs")), (1, 0));
+    let mut health = HealthClient::new(channel.clone());
+    let mut states = health.watch(HealthCheckRequest::default()).await.expect("health").into_inner();
+    let mut state = async || states.message().await.expect("it is told").map(|answer| answer.status());
+    assert_eq!(state().await, Some(ServingStatus::Serving));
 
     let held = backend.hold("running");
     let request = batch(vec![effect("running"), effect("after it")]);
@@ -178,6 +183,7 @@ async fn a_full_disk_refuses_new_work_until_there_is_space_and_loses_nothing() {
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     assert_eq!(refused.get_details_error_info().expect("an ErrorInfo").reason, "STORE_FULL");
     assert!(refused.get_details_retry_info().is_some());
+    assert_eq!(state().await, Some(ServingStatus::NotServing));
     held.release();
     let mut events = Vec::new();
     while let Some(message) = stream.message().await.expect("what runs ends") {
@@ -188,6 +194,7 @@ async fn a_full_disk_refuses_new_work_until_there_is_space_and_loses_nothing() {
     assert_eq!(attached.code(), Code::ResourceExhausted);
 
     fs::remove_file(&ballast).expect("space");
+    assert_eq!(state().await, Some(ServingStatus::Serving), "nobody has to ask for work first");
     let calls = ["before", "running", "after it", "refused"].map(effect).to_vec();
     assert_eq!(counts(&run(&channel, batch(calls.clone())).await.expect("there is space")), (1, 3));
     disk.fill();
