@@ -8,8 +8,7 @@ use std::{
     any::Any,
     fs::{self, File},
     io,
-    ops::Bound,
-    panic::{AssertUnwindSafe, catch_unwind},
+    ops::{Bound, Deref},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -20,6 +19,7 @@ use bytes::Bytes;
 use sled::IVec;
 
 use super::{
+    caught::caught,
     disk,
     integrity::Tally,
     options::Options,
@@ -58,7 +58,7 @@ pub(super) struct Checkpoint {
 }
 
 pub(super) struct Index {
-    db: sled::Db,
+    db: Db,
     /// Our own handle of sled's file, to sync it.
     file: File,
     dir: PathBuf,
@@ -67,6 +67,26 @@ pub(super) struct Index {
     reserve: Mark,
     /// Set by an error that leaves sled in an unknown state: nothing more is written to it.
     broken: AtomicBool,
+}
+
+/// sled's handle. Its drop writes and syncs, and panics where that fails: nothing depends on it, as the journal has what sled lacks.
+struct Db(Option<sled::Db>);
+
+impl Deref for Db {
+    type Target = sled::Db;
+
+    fn deref(&self) -> &sled::Db {
+        self.0.as_ref().expect("it is taken only by the drop")
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        let db = self.0.take();
+        if caught(|| drop(db)).is_err() {
+            tracing::warn!("sled could not write its end; the next start does it from the journal");
+        }
+    }
 }
 
 /// A range of keys.
@@ -152,7 +172,7 @@ impl Index {
         key == CHECKPOINT_KEY
     }
 
-    fn over(db: sled::Db, dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
+    fn over(db: Db, dir: &Path, store_id: [u8; 16], options: &Options) -> Result<Self, Error> {
         let path = dir.join("db");
         let file = File::open(&path).map_err(|error| disk::failure("cannot open", &path, &error))?;
         let (reserve, broken) = (options.reserve, AtomicBool::new(false));
@@ -211,7 +231,7 @@ impl Index {
                 Order::Ascending => records.next().transpose(),
                 Order::Descending => records.next_back().transpose(),
             };
-            let (key, value) = match self.guard("read", AssertUnwindSafe(next)) {
+            let (key, value) = match self.guard("read", next) {
                 Ok(record) => record?,
                 Err(error) => return Some(Err(error)),
             };
@@ -301,7 +321,7 @@ impl Index {
 
     /// Runs something of sled's, and makes an error of a panic.
     fn guard<T>(&self, what: &str, run: impl FnOnce() -> sled::Result<T>) -> Result<T, Error> {
-        let error = match catch_unwind(AssertUnwindSafe(run)) {
+        let error = match caught(run) {
             Ok(Ok(done)) => return Ok(done),
             // One page that cannot be read says nothing about the others.
             Ok(Err(error @ sled::Error::Corruption { .. })) => return Err(meaning(&self.dir, what, &error)),
@@ -325,15 +345,15 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
 }
 
 /// sled itself, once earlier handles of this process have let go of it.
-pub(super) fn open_db(dir: &Path, cache: u64) -> Result<sled::Db, Error> {
+pub(super) fn open_db(dir: &Path, cache: u64) -> Result<Db, Error> {
     let config = sled::Config::new().path(dir).cache_capacity(cache).flush_every_ms(None);
     let mut left = RETRIES;
     loop {
         let config = config.clone();
-        let opening = thread::Builder::new().name("store-open".to_owned()).spawn(move || config.open());
+        let opening = thread::Builder::new().name("store-open".to_owned()).spawn(move || caught(|| config.open()));
         let opening = opening.map_err(|error| disk::failure("cannot start a thread to open", dir, &error))?;
-        match opening.join() {
-            Ok(Ok(db)) => return Ok(db),
+        match opening.join().flatten() {
+            Ok(Ok(db)) => return Ok(Db(Some(db))),
             // An earlier handle of this process goes only when sled's own threads have let go of it.
             Ok(Err(sled::Error::Io(error))) if left > 0 && error.to_string().contains("could not acquire lock") => {
                 left -= 1;

@@ -8,6 +8,7 @@
 //! put it into sled and synced it, so a crash at any moment loses nothing that was acknowledged.
 
 mod blobs;
+mod caught;
 mod checkpoint;
 mod compact;
 mod disk;
