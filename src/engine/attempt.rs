@@ -111,16 +111,23 @@ async fn payload(reader: &Arc<Reader>, text: Bytes, lease: &mut Option<Lease>) -
     if text.len() <= INLINE_BODY_MAX {
         return Ok(Payload { bytes, body: Body::Inline(text) });
     }
+    let mut waiting = None;
     loop {
-        let (reader, text) = (Arc::clone(reader), text.clone());
-        let written = tokio::task::spawn_blocking(move || reader.leases.write(&*reader.store, &text)).await;
+        let (writer, text) = (Arc::clone(reader), text.clone());
+        let written = tokio::task::spawn_blocking(move || writer.leases.write(&*writer.store, &text)).await;
         match written {
             Ok(Ok((blob, of_blob))) => {
                 *lease = Some(of_blob);
                 return Ok(Payload { bytes, body: Body::Blob(blob) });
             }
             // The tool has run: its result is kept in memory until there is space.
-            Ok(Err(store::Error::Full(_))) => tokio::time::sleep(super::commit::FULL_RETRY).await,
+            Ok(Err(store::Error::Full(message))) => {
+                waiting.get_or_insert_with(|| {
+                    tracing::error!(message, "the store is full: a result waits for space");
+                    reader.intake.wait()
+                });
+                tokio::time::sleep(super::commit::FULL_RETRY).await;
+            }
             Ok(Err(error)) => return Err(error),
             Err(error) => return Err(store::Error::Failed(format!("a result's write ended in a panic: {error}"))),
         }

@@ -64,12 +64,12 @@ impl Loop {
             match self.reader.store.commit(commit.clone()) {
                 Ok(()) => {
                     unstored.commits.pop_front();
-                    if self.intake.set_stuck(false) {
+                    if self.reader.intake.set_stuck(false) {
                         tracing::info!("there is space again");
                     }
                 }
                 Err(store::Error::Full(message)) => {
-                    if self.intake.set_stuck(true) {
+                    if self.reader.intake.set_stuck(true) {
                         tracing::error!(message, "the store is full: nothing goes on until there is space");
                     }
                     self.unstored = Some(unstored);

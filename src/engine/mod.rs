@@ -46,7 +46,6 @@ use tokio::sync::{mpsc, oneshot, watch as channel};
 pub use self::{accept::PlannedCall, error::Error};
 use self::{
     accept::{Accepted, StartRequest},
-    intake::Intake,
     keys::SettleRequest,
     leases::Lease,
     read::{Located, Reader},
@@ -92,7 +91,6 @@ enum Command {
 pub struct Engine {
     commands: mpsc::Sender<Command>,
     reader: Arc<Reader>,
-    intake: Arc<Intake>,
 }
 
 /// The engine's thread.
@@ -122,9 +120,8 @@ where
 {
     let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
     let reader = Arc::new(Reader::new(store));
-    let intake = Arc::<Intake>::default();
     let (kept, waker) = (Arc::clone(&reader), commands.downgrade());
-    let engine = Engine { commands, reader: Arc::clone(&reader), intake: Arc::clone(&intake) };
+    let engine = Engine { commands, reader: Arc::clone(&reader) };
     let (ready, started) = oneshot::channel();
     let (end, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
@@ -138,7 +135,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, Arc::clone(&intake), clock, settings.call_timeout, backends)?)
+                Ok(run::Loop::open(reader, clock, settings.call_timeout, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -150,7 +147,7 @@ where
                     let outcome = tokio::select! {
                         outcome = engine.run(queue) => outcome,
                         error = dropping => Err(error),
-                        never = intake.keep(&kept) => match never {},
+                        never = kept.intake.keep(&*kept.store) => match never {},
                     };
                     let _ = end.send(outcome);
                 }
@@ -236,7 +233,7 @@ impl Engine {
     }
 
     fn has_room(&self) -> Result<(), Error> {
-        if self.intake.is_stuck() {
+        if self.reader.intake.is_full() {
             return Err(accept::no_space());
         }
         Ok(())
@@ -245,7 +242,7 @@ impl Engine {
     /// Whether new work is taken, now and later: not while there is no space for it, nor once the store has failed in part.
     #[must_use]
     pub fn takes_work(&self) -> channel::Receiver<bool> {
-        self.intake.follow()
+        self.reader.intake.follow()
     }
 
     /// Attaches to the batch that has this id, where there is one with this content.
@@ -338,12 +335,20 @@ impl Engine {
 
     /// Takes note of a store that has no room, or has failed in part, of which the loop is told; passes the error on.
     async fn noticed(&self, error: Error) -> Error {
-        if let Error::Store(store::Error::Full(_) | store::Error::Failed(_)) = &error {
-            self.intake.close();
-        }
-        if let Error::Store(error @ store::Error::Failed(_)) = &error {
-            // A loop that is gone knows.
-            let _ = self.commands.send(Command::StoreFailed { error: error.clone() }).await;
+        match &error {
+            Error::Store(store::Error::Full(_)) => self.reader.intake.close(),
+            Error::Store(failed @ (store::Error::Failed(_) | store::Error::NotWritable(_))) => {
+                self.reader.intake.close();
+                // A loop that is gone knows.
+                let _ = self.commands.send(Command::StoreFailed { error: failed.clone() }).await;
+            }
+            Error::Store(_)
+            | Error::NotFound { .. }
+            | Error::AlreadyExists { .. }
+            | Error::TaskEnded { .. }
+            | Error::KeyNotUnknown { .. }
+            | Error::PastTheEnd { .. }
+            | Error::Stopping => {}
         }
         error
     }

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 
-use super::{error::Error, leases::Leases, retention::Dropping};
+use super::{error::Error, intake::Intake, leases::Leases, retention::Dropping};
 use crate::{
     batch::{
         core::{BatchNo, TaskNo},
@@ -90,6 +90,7 @@ pub struct Reader {
     verified_steps: Mutex<HashSet<u64>>,
     pub(super) dropping: Dropping,
     pub(super) leases: Leases,
+    pub(super) intake: Intake,
 }
 
 impl Reader {
@@ -100,6 +101,7 @@ impl Reader {
             verified_steps: Mutex::default(),
             dropping: Dropping::default(),
             leases: Leases::default(),
+            intake: Intake::default(),
         }
     }
 

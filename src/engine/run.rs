@@ -15,7 +15,6 @@ use super::{
     commit::{Landing, Unstored},
     error::Error,
     ids::Ids,
-    intake::Intake,
     persist::Group,
     read::{Located, Reader},
     tail::TailWriter,
@@ -75,7 +74,6 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
-    pub(super) intake: Arc<Intake>,
     /// The group that found no space.
     pub(super) unstored: Option<Unstored>,
     /// Set while the server is about to stop: when running calls are given up.
@@ -88,7 +86,6 @@ impl Loop {
     /// Reads what an earlier run left unfinished and takes it up again.
     pub(super) fn open(
         reader: Arc<Reader>,
-        intake: Arc<Intake>,
         clock: Clock,
         call_timeout: Duration,
         backends: Backends,
@@ -113,7 +110,6 @@ impl Loop {
             group: Group::default(),
             attempts: JoinSet::new(),
             call_timeout,
-            intake,
             unstored: None,
             give_up: None,
             failing: None,

@@ -74,14 +74,16 @@ fn store(error: &store::Error) -> Status {
     let message = error.to_string();
     match error {
         store::Error::Full(_) => Draft::new(Code::ResourceExhausted, "STORE_FULL", message).retry().done(),
-        store::Error::Failed(_) => Draft::new(Code::Unavailable, "STORE_FAILED", message).retry().done(),
+        // A folder that became read-only, which ends the server as any other failure does.
+        store::Error::Failed(_) | store::Error::NotWritable(_) => {
+            Draft::new(Code::Unavailable, "STORE_FAILED", message).retry().done()
+        }
         store::Error::Damaged(_) | store::Error::Newer(_) => {
             Draft::new(Code::DataLoss, "STORE_DAMAGED", message).done()
         }
-        store::Error::InUse(_)
-        | store::Error::NotWritable(_)
-        | store::Error::Conflict(_)
-        | store::Error::Refused(_) => Draft::new(Code::Internal, "STORE_REFUSED", message).done(),
+        store::Error::InUse(_) | store::Error::Conflict(_) | store::Error::Refused(_) => {
+            Draft::new(Code::Internal, "STORE_REFUSED", message).done()
+        }
     }
 }
 

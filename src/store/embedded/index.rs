@@ -70,7 +70,7 @@ pub(super) struct Index {
 }
 
 /// sled's handle. Its drop writes and syncs, and panics where that fails: nothing depends on it, as the journal has what sled lacks.
-struct Db(Option<sled::Db>);
+pub(super) struct Db(Option<sled::Db>);
 
 impl Deref for Db {
     type Target = sled::Db;
