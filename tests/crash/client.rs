@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tonic::{Code, Status, Streaming, transport::Channel};
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_client::HealthClient};
 use toolbatch::proto::{
     Batch, BatchEvent, ExecuteBatchRequest, ExecuteBatchResponse, GetBatchRequest, GetStepRequest,
     ReadStepResultRequest, Step, WatchBatchRequest, WatchBatchResponse, batch_event::Event,
@@ -154,6 +155,44 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// One stream of `ExecuteBatch` from a server that is there now, and the status that it was refused with or broke with.
+    pub(crate) async fn try_execute(&self, request: &ExecuteBatchRequest) -> (Stream, Option<Status>) {
+        let mut seen = Stream::new(0);
+        let mut events = match self.batches().execute_batch(request.clone()).await {
+            Ok(answer) => answer.into_inner(),
+            Err(status) => return (seen, Some(status)),
+        };
+        loop {
+            match events.message().await {
+                Ok(Some(message)) => {
+                    let event = message.event.expect("a message holds an event");
+                    seen.events.push(Seen { stamp: self.journal.stamp(), event });
+                }
+                Ok(None) => {
+                    seen.ended = true;
+                    return (seen, None);
+                }
+                Err(status) => return (seen, Some(status)),
+            }
+        }
+    }
+
+    /// What health says of the server as a whole: now, and after each change.
+    pub(crate) async fn health(&self) -> Result<Streaming<HealthCheckResponse>, Status> {
+        let answer = HealthClient::new(self.channel.clone()).watch(HealthCheckRequest::default()).await?;
+        Ok(answer.into_inner())
+    }
+
+    /// All that a batch's stream tells, from its beginning to its end.
+    pub(crate) async fn events(&self, request: &ExecuteBatchRequest) -> Result<Vec<BatchEvent>, Status> {
+        let mut stream = self.batches().execute_batch(request.clone()).await?.into_inner();
+        let mut events = Vec::new();
+        while let Some(message) = stream.message().await? {
+            events.extend(message.event);
+        }
+        Ok(events)
     }
 
     /// The first `length` events of a batch's log, or fewer where it has no more.

@@ -7,7 +7,9 @@ mod cases;
 mod check;
 mod checker;
 mod client;
+mod damage;
 mod dice;
+mod disk;
 mod fold;
 mod kills;
 mod load;
@@ -18,3 +20,6 @@ mod repeats;
 #[cfg(feature = "seeded-bugs")]
 mod seeded;
 mod setting;
+#[path = "../it/store_process/small_disk.rs"]
+mod small_disk;
+mod start;

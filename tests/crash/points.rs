@@ -143,7 +143,7 @@ async fn kill_at(reference: &Reference, made: &Path, at: u64, torn: bool, seed: 
     tally(&evidence)
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder can be made");
     for entry in std::fs::read_dir(from).expect("it is a folder") {
         let path = entry.expect("it can be read").path();

@@ -156,11 +156,19 @@ impl Server {
         assert!(status.signal() == Some(9), "the server ended by itself, {status}:\n{}", self.log());
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.as_ref().expect("it runs").child.id()
+    }
+
+    /// Sends it SIGTERM.
+    pub(crate) fn ask_to_stop(&self) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.pid())]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "SIGTERM cannot be sent");
+    }
+
     /// Asks it to stop, and waits until it has.
     pub(crate) async fn stop(&mut self) {
-        let pid = self.running.as_ref().expect("it runs").child.id().to_string();
-        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "SIGTERM cannot be sent");
+        self.ask_to_stop();
         let status = self.ended().await;
         assert!(status.success(), "the server stopped with {status}:\n{}", self.log());
     }

@@ -1,6 +1,8 @@
 /* Loaded into the server by LD_PRELOAD. It puts all that the server does to the files below RECORD_ROOT, and all that it sends over
  * sockets, into one order, and writes it to RECORD_LOG; and it kills the process before the file operation number RECORD_KILL_AT,
- * counted from 1, or in the middle of it where that is a write and RECORD_KILL_TORN is set.
+ * counted from 1, or in the middle of it where that is a write and RECORD_KILL_TORN is set. Or it makes the operation number
+ * RECORD_FAIL_AT fail with the error RECORD_FAIL_ERRNO, and with RECORD_FAIL_EVER all that follow; counted are those of the kinds in
+ * RECORD_FAIL_AMONG. With RECORD_FAIL_SHORT that operation, a write, does half of its work, and the next one fails.
  *
  * A record is: kind u8, a i64, b i64, length of the first text u32, of the second u32, both texts; in the machine's byte order.
  * Every operation is done and recorded under one lock, except syncs, whose begin and end are two records. So what is recorded
@@ -25,6 +27,11 @@
 /* The same numbers stand in tests/crash/power/record.rs. */
 enum kind { PROCESS = 1, OPEN, CREATE, CLOSE, WRITE, TRUNCATE, SYNC, SYNCED, RENAME, UNLINK, MKDIR, SEND };
 
+/* Kinds of operations, as a set in RECORD_FAIL_AMONG. */
+enum operation { WRITES = 1, SYNCS = 2, OTHERS = 4 };
+/* No errno. */
+#define HALF (-1)
+
 #define FILES 4096
 #define PATH 1024
 /* Out of the way of all that the server opens. */
@@ -36,6 +43,7 @@ static char root[PATH];
 static size_t root_length;
 static int log_fd = -1;
 static long kill_at, kill_torn, operations;
+static long fail_at, fail_errno, fail_ever, fail_among, fail_short, candidates;
 static int64_t syncs;
 /* By descriptor: whether it is a file or folder below the root. */
 static unsigned char tracked[FILES];
@@ -53,13 +61,22 @@ static void record(enum kind kind, int64_t a, int64_t b, const void *first, size
     if (syscall(SYS_writev, log_fd, parts, 3) != (long)(sizeof head + first_length + second_length)) abort();
 }
 
+static long setting(const char *name) {
+    const char *text = getenv(name);
+    return text ? atol(text) : 0;
+}
+
 static void begin(void) {
     const char *folder = getenv("RECORD_ROOT"), *path = getenv("RECORD_LOG");
-    const char *at = getenv("RECORD_KILL_AT"), *torn = getenv("RECORD_KILL_TORN");
     if (!folder) return;
     root_length = (size_t)snprintf(root, sizeof root, "%s", folder);
-    kill_at = at ? atol(at) : 0;
-    kill_torn = torn ? atol(torn) : 0;
+    kill_at = setting("RECORD_KILL_AT");
+    kill_torn = setting("RECORD_KILL_TORN");
+    fail_at = setting("RECORD_FAIL_AT");
+    fail_errno = setting("RECORD_FAIL_ERRNO");
+    fail_ever = setting("RECORD_FAIL_EVER");
+    fail_among = setting("RECORD_FAIL_AMONG");
+    fail_short = setting("RECORD_FAIL_SHORT");
     if (path) {
         int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
         log_fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LOG_FD);
@@ -85,10 +102,23 @@ static void die(void) {
     for (;;) pause();
 }
 
-/* Counts an operation; the process may not come back from this. */
 static int is_last(void) { return ++operations == kill_at; }
-static void count(void) {
+
+/* What an operation has to fail with, or 0. */
+static int fault(enum operation operation) {
+    if (!fail_at || !(operation & fail_among)) return 0;
+    candidates++;
+    if (fail_short && candidates == fail_at) return HALF;
+    int due = candidates == fail_at + (fail_short != 0) || (fail_ever && candidates > fail_at);
+    return due ? (int)fail_errno : 0;
+}
+
+/* Counts an operation that is no write; the process may not come back from this. Says whether it fails. */
+static int fails(enum operation operation) {
     if (is_last()) die();
+    int error = fault(operation);
+    if (error) errno = error;
+    return error != 0;
 }
 
 static int below(const char *path, char *full) {
@@ -119,8 +149,7 @@ static int open_file(int folder, const char *path, int flags, mode_t mode) {
     }
     struct stat stat;
     int existed = lstat(full, &stat) == 0, changes = (!existed && flags & O_CREAT) || (existed && flags & O_TRUNC);
-    if (changes) count();
-    int fd = (int)syscall(SYS_openat, folder, path, flags, mode);
+    int fd = changes && fails(OTHERS) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
     if (fd >= 0 && fd < FILES) {
         tracked[fd] = 1;
         record(existed ? OPEN : CREATE, fd, (flags & O_TRUNC) != 0, full, strlen(full), NULL, 0);
@@ -155,7 +184,12 @@ int close(int fd) {
 static ssize_t write_at(int fd, const void *bytes, size_t length, off_t offset) {
     int last = is_last();
     if (last && !kill_torn) die();
-    ssize_t written = syscall(SYS_pwrite64, fd, bytes, last ? length / 2 : length, offset);
+    int error = fault(WRITES);
+    if (error > 0) {
+        errno = error;
+        return -1;
+    }
+    ssize_t written = syscall(SYS_pwrite64, fd, bytes, last || error == HALF ? length / 2 : length, offset);
     if (last) die();
     if (written > 0) record(WRITE, fd, offset, bytes, (size_t)written, NULL, 0);
     return written;
@@ -222,8 +256,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
 
 int ftruncate64(int fd, off64_t length) {
     lock();
-    if (is_tracked(fd)) count();
-    int result = (int)syscall(SYS_ftruncate, fd, length);
+    int result = is_tracked(fd) && fails(OTHERS) ? -1 : (int)syscall(SYS_ftruncate, fd, length);
     if (result == 0 && is_tracked(fd)) record(TRUNCATE, fd, length, NULL, 0, NULL, 0);
     unlock();
     return result;
@@ -235,7 +268,10 @@ static int sync_file(int fd, long number) {
     int is_ours = is_tracked(fd);
     int64_t id = ++syncs;
     if (is_ours) {
-        count();
+        if (fails(SYNCS)) {
+            unlock();
+            return -1;
+        }
         record(SYNC, fd, id, NULL, 0, NULL, 0);
     }
     unlock();
@@ -256,8 +292,7 @@ int rename(const char *from, const char *to) {
     char full_from[PATH], full_to[PATH];
     lock();
     int is_ours = below(from, full_from) && below(to, full_to);
-    if (is_ours) count();
-    int result = (int)syscall(SYS_rename, from, to);
+    int result = is_ours && fails(OTHERS) ? -1 : (int)syscall(SYS_rename, from, to);
     if (result == 0 && is_ours) record(RENAME, 0, 0, full_from, strlen(full_from), full_to, strlen(full_to));
     unlock();
     return result;
@@ -267,8 +302,7 @@ int unlink(const char *path) {
     char full[PATH];
     lock();
     int is_ours = below(path, full);
-    if (is_ours) count();
-    int result = (int)syscall(SYS_unlink, path);
+    int result = is_ours && fails(OTHERS) ? -1 : (int)syscall(SYS_unlink, path);
     if (result == 0 && is_ours) record(UNLINK, 0, 0, full, strlen(full), NULL, 0);
     unlock();
     return result;
@@ -278,8 +312,7 @@ int mkdir(const char *path, mode_t mode) {
     char full[PATH];
     lock();
     int is_ours = below(path, full);
-    if (is_ours) count();
-    int result = (int)syscall(SYS_mkdir, path, mode);
+    int result = is_ours && fails(OTHERS) ? -1 : (int)syscall(SYS_mkdir, path, mode);
     if (result == 0 && is_ours) record(MKDIR, 0, 0, full, strlen(full), NULL, 0);
     unlock();
     return result;

@@ -1,8 +1,9 @@
 //! The store of a real process: who may have it, and what becomes of it on a small disk (RELIABILITY.md I22, I24, I25).
 
 pub(crate) mod serve;
+pub(crate) mod small_disk;
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use tempfile::TempDir;
 use tonic::{Code, transport::Channel};
@@ -16,6 +17,7 @@ use crate::{
 };
 
 use serve::{Ended, Process};
+use small_disk::SmallDisk;
 
 /// A folder for a server, and the folder of its store.
 fn folders() -> (TempDir, std::path::PathBuf) {
@@ -104,53 +106,11 @@ fn a_store_whose_files_are_gone_is_refused_and_never_begun_anew() {
     }
 }
 
-/// A disk of its own in memory; unmounted when dropped.
-struct SmallDisk {
-    dir: TempDir,
-}
-
-impl SmallDisk {
-    /// None where this machine does not let us mount, which is a failure where nothing may be skipped.
-    fn mount(test: &str, megabytes: u32) -> Option<Self> {
-        let dir = tempfile::tempdir().expect("a folder");
-        let size = format!("size={megabytes}m");
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(dir.path()).output();
-        let mounted = mount.is_ok_and(|output| output.status.success());
-        if !mounted {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{test}: cannot mount a tmpfs, and CI skips nothing");
-            eprintln!("skipped: {test}: mounting a tmpfs needs root");
-        }
-        mounted.then_some(Self { dir })
-    }
-
-    fn make_read_only(&self) {
-        let status = Command::new("mount").args(["-o", "remount,ro"]).arg(self.dir.path()).status();
-        assert!(status.expect("mount runs").success());
-    }
-
-    /// Takes all its space.
-    fn fill(&self) -> std::path::PathBuf {
-        let ballast = self.dir.path().join("ballast");
-        let mut file = fs::File::create(&ballast).expect("a file");
-        let block = vec![1; 64 << 10];
-        let full = std::iter::repeat_with(|| std::io::Write::write_all(&mut file, &block)).find_map(Result::err);
-        assert_eq!(full.map(|error| error.kind()), Some(std::io::ErrorKind::StorageFull));
-        ballast
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // A server that a failed test left behind keeps it busy.
-        let _ = Command::new("umount").arg("--lazy").arg(self.dir.path()).status();
-    }
-}
-
 #[test]
 fn a_folder_that_cannot_be_written_is_refused() {
     let Some(disk) = SmallDisk::mount("a_folder_that_cannot_be_written_is_refused", 64) else { return };
     let dir = tempfile::tempdir().expect("a folder");
-    let data = disk.dir.path().join("data");
+    let data = disk.path().join("data");
     assert_eq!(serve(dir.path(), &data).stop().code, Some(0));
     disk.make_read_only();
     let ended = refused(dir.path(), &data);
@@ -164,7 +124,7 @@ async fn a_full_disk_refuses_new_work_until_there_is_space_and_loses_nothing() {
     let backend = ScriptedBackend::start().await;
     let more = format!("[[backends]]\nname = \"stub\"\naddresses = [\"{}\"]\n", backend.address());
     let dir = tempfile::tempdir().expect("a folder");
-    let data = disk.dir.path().join("data");
+    let data = disk.path().join("data");
     let server = Process::serve(dir.path(), &data, &more).expect("it starts");
     let channel = server.connect().await;
     let effect = |id: &str| keyed(id, "effect", &format!(r#"{{"id":"{id}"}}"#));

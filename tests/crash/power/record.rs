@@ -46,6 +46,44 @@ pub(crate) fn killing(root: &Path, at: u64, torn: bool) -> Vec<(String, String)>
     preload(root, &[("RECORD_KILL_AT", at.to_string()), ("RECORD_KILL_TORN", u8::from(torn).to_string())])
 }
 
+/// Which operations fail, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: rustix::io::Errno,
+    /// The first that fails, counted from 1 among those that can.
+    pub(crate) at: u64,
+    /// All that follow fail, too.
+    pub(crate) for_ever: bool,
+    pub(crate) among: Among,
+}
+
+/// The operations that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Among {
+    All,
+    Syncs,
+    /// The first writes half of what it should, and the next one fails.
+    ShortWrites,
+}
+
+/// What a process is started with to have operations on its folder fail.
+pub(crate) fn failing(root: &Path, failure: &Failure) -> Vec<(String, String)> {
+    // The bits of the enum in recorder.c.
+    let (among, short) = match failure.among {
+        Among::All => (7, false),
+        Among::Syncs => (2, false),
+        Among::ShortWrites => (1, true),
+    };
+    let more = [
+        ("RECORD_FAIL_AT", failure.at.to_string()),
+        ("RECORD_FAIL_ERRNO", failure.error.raw_os_error().to_string()),
+        ("RECORD_FAIL_EVER", u8::from(failure.for_ever).to_string()),
+        ("RECORD_FAIL_AMONG", among.to_string()),
+        ("RECORD_FAIL_SHORT", u8::from(short).to_string()),
+    ];
+    preload(root, &more)
+}
+
 fn preload(root: &Path, more: &[(&str, String)]) -> Vec<(String, String)> {
     let first = [("LD_PRELOAD", library().display().to_string()), ("RECORD_ROOT", root.display().to_string())];
     first.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
