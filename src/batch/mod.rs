@@ -16,7 +16,7 @@ pub mod running;
 mod schedule;
 mod settle;
 #[cfg(test)]
-mod sim;
+pub(crate) mod sim;
 pub mod spec;
 pub mod state;
 pub mod step;

@@ -55,6 +55,8 @@ enum Target {
     /// `host:port`
     Tcp(String),
     Unix(PathBuf),
+    #[cfg(test)]
+    Pipe(super::pipe::Dials),
 }
 
 impl Address {
@@ -83,6 +85,12 @@ impl Address {
             None => format!("{authority}:80"),
         };
         Ok(Self { text: text.into(), target: Target::Tcp(target), origin: uri })
+    }
+
+    /// A backend within this process.
+    #[cfg(test)]
+    pub(super) fn piped(dials: super::pipe::Dials) -> Self {
+        Self { text: "pipe".into(), target: Target::Pipe(dials), origin: Uri::from_static("http://localhost") }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -140,6 +148,8 @@ impl Connection {
                     Self::start(TokioIo::new(stream), address, tasks).await
                 }
                 Target::Unix(path) => Self::start(TokioIo::new(UnixStream::connect(path).await?), address, tasks).await,
+                #[cfg(test)]
+                Target::Pipe(dials) => Self::start(TokioIo::new(dials.dial().await?), address, tasks).await,
             }
         };
         tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| {
@@ -270,6 +280,7 @@ mod tests {
         match Address::parse(text).expect(text).target {
             Target::Tcp(target) => target,
             Target::Unix(path) => panic!("{text} became the socket {}", path.display()),
+            Target::Pipe(_) => panic!("{text} became a pipe"),
         }
     }
 

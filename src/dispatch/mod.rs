@@ -22,6 +22,8 @@ mod departure;
 mod expansion;
 mod list;
 mod message;
+#[cfg(test)]
+pub(crate) mod pipe;
 mod reply;
 mod schema;
 
@@ -154,12 +156,27 @@ impl Backends {
             backends.push(Arc::new(Backend::new(backend.name.clone(), index, addresses)));
         }
         let stocks = config.iter().map(|backend| (backend.name.clone(), backend.addresses.clone()));
+        Ok(Self::keep(backends, stocks, not_batchable))
+    }
+
+    /// One backend, within this process.
+    #[cfg(test)]
+    pub(crate) fn piped(name: &str, dials: pipe::Dials) -> Self {
+        let backend = Backend::new(name.to_owned(), 0, vec![Address::piped(dials)]);
+        Self::keep(vec![Arc::new(backend)], std::iter::once((name.to_owned(), Vec::new())), &[])
+    }
+
+    fn keep(
+        backends: Vec<Arc<Backend>>,
+        stocks: impl Iterator<Item = (String, Vec<String>)>,
+        not_batchable: &[String],
+    ) -> Self {
         let catalog = Arc::new(Catalog::new(stocks, not_batchable));
         let tasks = Tasks::default();
         for backend in &backends {
             tasks.spawn(backend.clone().keep(catalog.clone(), tasks.clone()));
         }
-        Ok(Self { members: backends.into(), catalog, tasks })
+        Self { members: backends.into(), catalog, tasks }
     }
 
     /// Waits until every backend was tried once, `at_most` that long. Two that serve one tool are an error here; later on they

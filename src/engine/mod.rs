@@ -33,6 +33,8 @@ mod persist;
 pub mod read;
 mod retention;
 mod run;
+#[cfg(test)]
+mod sim;
 pub mod steps;
 mod stop;
 pub mod tail;

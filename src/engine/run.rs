@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::{AbortHandle, JoinSet},
     time::{Instant, sleep_until},
 };
@@ -145,50 +145,65 @@ impl Loop {
 
     /// Runs until the server has stopped, or the store fails.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), store::Error> {
-        let outcome = self.turn_until_stopped(&mut commands).await;
+        let mut tools = self.backends.changes();
+        let outcome = loop {
+            match self.turn(&mut commands, &mut tools).await {
+                Ok(true) => {}
+                Ok(false) => break self.failing.take().map_or(Ok(()), Err),
+                Err(error) => break Err(error),
+            }
+        };
+        self.close(outcome).await
+    }
+
+    /// Ends what still runs, and notes a stop that went well.
+    pub(super) async fn close(mut self, outcome: Result<(), store::Error>) -> Result<(), store::Error> {
         self.attempts.shutdown().await;
         self.backends.shutdown().await;
         outcome.and_then(|()| self.note_good_stop())
     }
 
-    async fn turn_until_stopped(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
-        let mut tools = self.backends.changes();
-        loop {
-            if self.commit()? == Landing::Full {
-                self.wait_for_space(commands).await;
-                if self.gives_up() {
-                    tracing::warn!("stopped while the store is full: calls whose outcome had no space are in doubt");
-                    return self.failing.take().map_or(Ok(()), Err);
-                }
-                continue;
+    /// Makes durable what has happened, then takes in what happens next; false once the server has stopped.
+    pub(super) async fn turn(
+        &mut self,
+        commands: &mut mpsc::Receiver<Command>,
+        tools: &mut watch::Receiver<u64>,
+    ) -> Result<bool, store::Error> {
+        if self.commit()? == Landing::Full {
+            self.wait_for_space(commands).await;
+            if self.gives_up() {
+                tracing::warn!("stopped while the store is full: calls whose outcome had no space are in doubt");
+                return Ok(false);
             }
-            if self.has_stopped() {
-                return self.failing.take().map_or(Ok(()), Err);
-            }
-            self.take_one(commands, &mut tools).await?;
-            // Whatever else is ready on this runtime goes into the same flush.
-            tokio::task::yield_now().await;
-            let mut inputs = 1;
-            while inputs < GROUP_INPUTS && self.group.bytes < GROUP_BYTES {
-                if let Some(end) = self.attempts.try_join_next() {
-                    self.attempt_ended(end)?;
-                } else if let Ok(command) = commands.try_recv() {
-                    self.obey(command);
-                } else {
-                    break;
-                }
-                inputs += 1;
-            }
+            return Ok(true);
         }
+        if self.has_stopped() {
+            return Ok(false);
+        }
+        self.take_one(commands, tools).await?;
+        // Whatever else is ready on this runtime goes into the same flush.
+        tokio::task::yield_now().await;
+        let mut inputs = 1;
+        while inputs < GROUP_INPUTS && self.group.bytes < GROUP_BYTES {
+            if let Some(end) = self.attempts.try_join_next() {
+                self.attempt_ended(end)?;
+            } else if let Ok(command) = commands.try_recv() {
+                self.obey(command);
+            } else {
+                break;
+            }
+            inputs += 1;
+        }
+        Ok(true)
     }
 
     /// Waits for something to happen, and takes it in.
     async fn take_one(
         &mut self,
         commands: &mut mpsc::Receiver<Command>,
-        tools: &mut tokio::sync::watch::Receiver<u64>,
+        tools: &mut watch::Receiver<u64>,
     ) -> Result<(), store::Error> {
-        let due = self.clock.instant(self.core.next_due().unwrap_or(NEVER)).into();
+        let due = self.clock.instant(self.core.next_due().unwrap_or(NEVER));
         let give_up = self.give_up.unwrap_or(due);
         tokio::select! {
             Some(end) = self.attempts.join_next(), if !self.attempts.is_empty() => self.attempt_ended(end)?,

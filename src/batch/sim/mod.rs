@@ -6,7 +6,7 @@
 
 mod backend;
 mod check;
-mod plan;
+pub(crate) mod plan;
 mod properties;
 mod track;
 mod world;

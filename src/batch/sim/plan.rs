@@ -11,66 +11,66 @@ use crate::batch::{
 };
 
 /// The tools by the names that batches use, and the base tools behind them: the second is another name of the first.
-pub(super) const TOOLS: [(&str, &str); 5] =
+pub(crate) const TOOLS: [(&str, &str); 5] =
     [("ledger", "ledger"), ("Book it", "ledger"), ("mail", "mail"), ("stock", "stock"), ("crm", "crm")];
 
 /// Args as text, and which of them are the same JSON value.
-pub(super) const ARGS: [(&str, u8); 4] =
+pub(crate) const ARGS: [(&str, u8); 4] =
     [(r#"{"id":1,"to":"x"}"#, 0), (r#"{ "to": "\u0078", "id": 1.0 }"#, 0), (r#"{"id":2}"#, 1), ("{}", 2)];
 
 /// A whole world.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) batches: Vec<BatchPlan>,
+pub(crate) struct Plan {
+    pub(crate) batches: Vec<BatchPlan>,
     /// One for each of [`TOOLS`].
-    pub(super) tools: Vec<ToolPlan>,
+    pub(crate) tools: Vec<ToolPlan>,
     /// In the order they happen.
-    pub(super) crashes: Vec<CrashPlan>,
-    pub(super) stops: Vec<StopPlan>,
+    pub(crate) crashes: Vec<CrashPlan>,
+    pub(crate) stops: Vec<StopPlan>,
     /// SIGTERMs: when, how long running calls may take, and how long the server stays away.
-    pub(super) drains: Vec<(u64, u64, u64)>,
+    pub(crate) drains: Vec<(u64, u64, u64)>,
     /// How many inputs of the same moment one commit may hold.
-    pub(super) group: usize,
+    pub(crate) group: usize,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct BatchPlan {
-    pub(super) task: u8,
-    pub(super) at_ms: u64,
-    pub(super) mode: Mode,
-    pub(super) stop_on_error: bool,
-    pub(super) include_results: bool,
-    pub(super) retry: RetryPolicy,
-    pub(super) in_doubt: InDoubtPolicy,
-    pub(super) calls: Vec<CallPlan>,
+pub(crate) struct BatchPlan {
+    pub(crate) task: u8,
+    pub(crate) at_ms: u64,
+    pub(crate) mode: Mode,
+    pub(crate) stop_on_error: bool,
+    pub(crate) include_results: bool,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) in_doubt: InDoubtPolicy,
+    pub(crate) calls: Vec<CallPlan>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct CallPlan {
+pub(crate) struct CallPlan {
     /// Into [`TOOLS`].
-    pub(super) tool: usize,
+    pub(crate) tool: usize,
     /// Into [`ARGS`].
-    pub(super) args: usize,
-    pub(super) key: Option<u8>,
-    pub(super) lane: Option<u8>,
+    pub(crate) args: usize,
+    pub(crate) key: Option<u8>,
+    pub(crate) lane: Option<u8>,
     /// What each of its attempts comes to; the last one stands for all further ones.
-    pub(super) script: Vec<Script>,
+    pub(crate) script: Vec<Script>,
 }
 
 /// What one attempt comes to.
 #[derive(Clone, Debug)]
-pub(super) struct Script {
-    pub(super) answer: Answer,
-    pub(super) ms: u64,
+pub(crate) struct Script {
+    pub(crate) answer: Answer,
+    pub(crate) ms: u64,
     /// Whether the backend can tell later what became of it, and how long that takes.
-    pub(super) can_tell: bool,
-    pub(super) tell_ms: u64,
+    pub(crate) can_tell: bool,
+    pub(crate) tell_ms: u64,
     /// The answer comes a second time, so much later.
-    pub(super) echo_ms: Option<u64>,
+    pub(crate) echo_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Heard(Deed),
     NotSent(Reason),
     /// No usable answer; this is what really happened.
@@ -79,7 +79,7 @@ pub(super) enum Answer {
 
 /// What a tool did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     Completed { bytes: u64 },
     Awaiting { bytes: u64 },
     Failed { retryable: bool, message: usize },
@@ -87,32 +87,32 @@ pub(super) enum Deed {
 
 /// What a tool's name comes to over time: at the start, and from each of the moments on.
 #[derive(Clone, Debug)]
-pub(super) struct ToolPlan {
-    pub(super) first: View,
-    pub(super) changes: Vec<(u64, View)>,
+pub(crate) struct ToolPlan {
+    pub(crate) first: View,
+    pub(crate) changes: Vec<(u64, View)>,
     /// After a restart its backend is reached so much later.
-    pub(super) reconnect_ms: u64,
+    pub(crate) reconnect_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(crate) enum View {
     Ready,
     Refused(Reason),
     NotYet,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct CrashPlan {
+pub(crate) struct CrashPlan {
     /// It happens at this step, or at the first one after.
-    pub(super) step: usize,
-    pub(super) point: CrashPoint,
-    pub(super) away_ms: u64,
+    pub(crate) step: usize,
+    pub(crate) point: CrashPoint,
+    pub(crate) away_ms: u64,
     /// How far the wall clock is moved meanwhile.
-    pub(super) jump_ms: i64,
+    pub(crate) jump_ms: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CrashPoint {
+pub(crate) enum CrashPoint {
     /// Nothing of the open group is kept.
     BeforeCommit,
     /// The group is kept; of its effects those whose bits are set got out.
@@ -120,34 +120,34 @@ pub(super) enum CrashPoint {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct StopPlan {
-    pub(super) at_ms: u64,
-    pub(super) batch: usize,
-    pub(super) reason: StopReason,
-    pub(super) abort: bool,
+pub(crate) struct StopPlan {
+    pub(crate) at_ms: u64,
+    pub(crate) batch: usize,
+    pub(crate) reason: StopReason,
+    pub(crate) abort: bool,
 }
 
 /// How wild the worlds of one property are.
 #[derive(Clone, Debug)]
-pub(super) struct Climate {
-    pub(super) batches: Range<usize>,
-    pub(super) calls: Range<usize>,
+pub(crate) struct Climate {
+    pub(crate) batches: Range<usize>,
+    pub(crate) calls: Range<usize>,
     /// How many attempts of a call are written down.
-    pub(super) attempts: Range<usize>,
+    pub(crate) attempts: Range<usize>,
     /// Of 10 calls so many have a key.
-    pub(super) keyed: u32,
+    pub(crate) keyed: u32,
     /// Of 10 attempts so many go wrong in some way.
-    pub(super) trouble: u32,
+    pub(crate) trouble: u32,
     /// Of 10 tools so many are not simply there.
-    pub(super) absent: u32,
-    pub(super) crashes: Range<usize>,
-    pub(super) stops: Range<usize>,
-    pub(super) drains: Range<usize>,
-    pub(super) sizes: &'static [u64],
+    pub(crate) absent: u32,
+    pub(crate) crashes: Range<usize>,
+    pub(crate) stops: Range<usize>,
+    pub(crate) drains: Range<usize>,
+    pub(crate) sizes: &'static [u64],
 }
 
 impl BatchPlan {
-    pub(super) fn spec(&self, number: usize) -> Spec {
+    pub(crate) fn spec(&self, number: usize) -> Spec {
         let call = |call: &CallPlan| CallSpec {
             tool: TOOLS[call.tool].0.into(),
             args: ARGS[call.args].0.into(),
@@ -174,14 +174,14 @@ impl BatchPlan {
 }
 
 impl CallPlan {
-    pub(super) fn attempt(&self, number: usize) -> &Script {
+    pub(crate) fn attempt(&self, number: usize) -> &Script {
         &self.script[number.min(self.script.len() - 1)]
     }
 }
 
 impl Answer {
     /// What the attempt really did, if it ran at all.
-    pub(super) fn deed(&self) -> Option<Deed> {
+    pub(crate) fn deed(&self) -> Option<Deed> {
         match self {
             Self::Heard(deed) => Some(*deed),
             Self::NotSent(_) => None,
@@ -192,7 +192,7 @@ impl Answer {
 
 impl Deed {
     /// Whether a repeat would be a second effect.
-    pub(super) fn landed(self) -> bool {
+    pub(crate) fn landed(self) -> bool {
         match self {
             Self::Completed { .. } | Self::Awaiting { .. } => true,
             Self::Failed { retryable, .. } => !retryable,
@@ -200,7 +200,7 @@ impl Deed {
     }
 }
 
-pub(super) fn plans(climate: &Climate) -> impl Strategy<Value = Plan> + use<> {
+pub(crate) fn plans(climate: &Climate) -> impl Strategy<Value = Plan> + use<> {
     (
         vec(batch(climate), climate.batches.clone()),
         vec(tool(climate.absent), TOOLS.len()),

@@ -1,0 +1,94 @@
+//! What an open group holds is seen by the inputs that it still takes in.
+
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::{sync::oneshot, task::JoinSet};
+
+use super::{
+    backend,
+    clients::TENANT,
+    plan::generate,
+    timeline::{START, Timeline},
+};
+use crate::{
+    batch::{
+        core::{BatchNo, Input},
+        event::{Ending, Event},
+        outcome::{Body, Outcome, Payload},
+        sim::plan::TOOLS,
+        spec::{CallSpec, InDoubtPolicy, Mode, Options, RetryPolicy, Spec},
+    },
+    clock::Clock,
+    dispatch::{Backends, pipe},
+    engine::{accept::StartRequest, read::Reader, run::Loop},
+    store::{Memory, records::Outline},
+};
+
+fn batch(batch_id: &str) -> StartRequest {
+    let call = CallSpec { tool: TOOLS[0].0.into(), args: "{}".into(), key: Some("order 1".into()), lane: None };
+    let options = Options {
+        mode: Mode::Sequential { max_concurrency: 4 },
+        serialize_on: String::new(),
+        stop_on_error: false,
+        include_results: true,
+        call_timeout: None,
+        retry: RetryPolicy::default(),
+        in_doubt: InDoubtPolicy::Rerun,
+    };
+    let spec = Spec {
+        task_id: "task".into(),
+        agent_id: String::new(),
+        batch_id: Some(batch_id.into()),
+        calls: vec![call],
+        options,
+        content_digest: [0; 32],
+    };
+    let (content, outline_bytes) = Outline::write(&spec);
+    let content = Payload { bytes: content.len() as u64, body: Body::Inline(content) };
+    let (reply, _) = oneshot::channel();
+    StartRequest { tenant: TENANT.into(), spec: Arc::new(spec), content, outline_bytes, lease: None, reply }
+}
+
+/// A loop that knows its tools, and whatever has to live as long.
+async fn engine() -> (Loop, JoinSet<()>) {
+    let clock = Clock::simulated(START);
+    let (dials, listener) = pipe::listen();
+    let mut background = JoinSet::new();
+    let serving = backend::serve(Arc::new(generate(0)), Timeline::new(clock, Vec::new()), listener, Duration::ZERO);
+    background.spawn(serving);
+    let backends = Backends::piped("tools", dials);
+    backends.first_look(Duration::from_secs(5)).await.unwrap();
+    let reader = Arc::new(Reader::new(Arc::new(Memory::new())));
+    let engine = Loop::open(reader, Arc::new(AtomicBool::new(false)), clock, Duration::from_secs(30), backends);
+    (engine.unwrap(), background)
+}
+
+fn log(engine: &Loop, batch_id: &str) -> Vec<Event> {
+    let at = engine.reader.find(TENANT, batch_id).unwrap();
+    engine.reader.entries(at, 0).unwrap().into_iter().map(|entry| entry.event).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_in_the_same_group() {
+    let (mut engine, _background) = engine().await;
+    engine.start(batch("batch 0"));
+    engine.commit().unwrap();
+    let result = Payload { bytes: 1, body: Body::Inline(Bytes::from_static(b"1")) };
+    let outcome = Outcome::Completed { result, usage: Vec::new() };
+    engine.step(Input::Outcome { batch: BatchNo(1), index: 0, attempt: 1, outcome });
+    assert_eq!(engine.core.open_batches(), 0, "the first has ended, and nothing of that is stored yet");
+    assert_eq!(log(&engine, "batch 0").len(), 2);
+    engine.start(batch("batch 1"));
+    engine.commit().unwrap();
+
+    let started = |event: &&Event| matches!(event, Event::CallStarted { .. });
+    let (first, second) = (log(&engine, "batch 0"), log(&engine, "batch 1"));
+    assert_eq!(first.iter().chain(&second).filter(started).count(), 1);
+    let Event::CallFinished(finished) = &second[1] else { panic!("{second:?}") };
+    assert!(matches!(finished.ending, Ending::Skipped { args_changed: false, .. }), "{finished:?}");
+    assert!(matches!(second[2], Event::BatchFinished { .. }));
+}
