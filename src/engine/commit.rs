@@ -147,10 +147,10 @@ fn split(ops: &[Op]) -> VecDeque<Commit> {
         }
         bytes += size;
         if let Some(commit) = commits.back_mut() {
-            match value {
-                Some(value) if *is_new => commit.new.push((key.clone(), value.clone())),
-                Some(_) | None => commit.ops.push((key.clone(), value.clone())),
+            if *is_new {
+                commit.new.push(commit.ops.len());
             }
+            commit.ops.push((key.clone(), value.clone()));
         }
     }
     commits
@@ -166,8 +166,8 @@ mod tests {
         assert!(split(&[]).is_empty());
         assert_eq!(split(&vec![op(true); 700]).len(), 1);
         let cut = split(&[vec![op(true); 1_000], vec![op(false); 1_000]].concat());
-        assert_eq!(cut.iter().map(|commit| commit.new.len()).sum::<usize>(), 1_000);
-        assert_eq!(cut.iter().map(|commit| commit.ops.len()).sum::<usize>(), 1_000);
+        assert_eq!(cut.iter().map(|commit| commit.ops.len()).sum::<usize>(), 2_000);
+        assert_eq!(cut.iter().map(|commit| commit.new_keys().count()).sum::<usize>(), 1_000);
         assert_eq!(cut.len(), 3);
     }
 }

@@ -14,14 +14,14 @@ pub(super) fn is_reserved(key: &[u8]) -> bool {
 
 /// Refuses a commit that breaks a bound.
 pub(super) fn check(commit: &Commit) -> Result<(), Error> {
-    let found = commit.new.len() + commit.ops.len();
+    let found = commit.ops.len();
     if found > MAX_COMMIT_OPS {
         return Err(Error::Refused(format!("{found} records in one commit, the most is {MAX_COMMIT_OPS}; split it")));
     }
     let mut bytes = 0;
-    for (key, value) in commit.writes() {
+    for (key, value) in &commit.ops {
         check_key(key)?;
-        let length = value.map_or(0, Bytes::len);
+        let length = value.as_ref().map_or(0, Bytes::len);
         if length > MAX_VALUE {
             let key = key.escape_ascii();
             return Err(Error::Refused(format!(

@@ -244,12 +244,9 @@ fn a_task_is_verified_all_its_life(setup: &mut dyn Setup) {
 }
 
 fn a_new_record_counts_like_any_other(setup: &mut dyn Setup) {
-    let new = |key: &str, value: &str| (task_key(7, key), own(value));
-    let first = Commit {
-        new: vec![new("a", "1"), new("b", "1"), new("c", "1")],
-        ops: vec![(task_key(7, "b"), Some(own("2"))), (task_key(7, "c"), None)],
-        ..Commit::default()
-    };
+    let put = |key: &str, value: &str| (task_key(7, key), Some(own(value)));
+    let ops = vec![put("a", "1"), put("b", "1"), put("c", "1"), put("b", "2"), (task_key(7, "c"), None)];
+    let first = Commit { ops, new: vec![0, 1, 2], ..Commit::default() };
     setup.store().commit(first).unwrap();
     for _ in 0..2 {
         assert_eq!(setup.store().get(&task_key(7, "a")), Ok(Some(own("1"))));
@@ -258,7 +255,7 @@ fn a_new_record_counts_like_any_other(setup: &mut dyn Setup) {
         assert_eq!(setup.store().verify(7), Ok(()));
         setup.restart();
     }
-    let again = Commit { new: vec![new("d", "1"), new("a", "3")], ..Commit::default() };
+    let again = Commit { ops: vec![put("d", "1"), put("a", "3")], new: vec![0, 1], ..Commit::default() };
     assert!(matches!(setup.store().commit(again), Err(Error::Refused(text)) if text.contains("was to be new")));
     assert_eq!(setup.store().get(&task_key(7, "d")), Ok(None), "nothing was written");
     assert_eq!(setup.store().verify(7), Ok(()));

@@ -147,24 +147,23 @@ impl Store for Memory {
                 return Err(Error::Conflict(key.clone()));
             }
         }
-        if commit.is_empty() {
+        if commit.ops.is_empty() {
             return Ok(());
         }
-        if let Some((key, _)) = commit.new.iter().find(|(key, _)| content.records.contains_key(key)) {
+        if let Some(key) = commit.new_keys().find(|key| content.records.contains_key(*key)) {
             return Err(bounds::not_new(key));
         }
-        let ops = commit.writes().map(|(key, value)| (key.clone(), value.cloned())).collect();
         if let Some(fault) = &mut content.fault {
             if fault.passes == 0 {
                 let error = fault.error.clone();
                 if std::mem::replace(&mut fault.landing, Landing::Lost) == Landing::Kept {
-                    content.apply(ops);
+                    content.apply(commit.ops);
                 }
                 return Err(error);
             }
             fault.passes -= 1;
         }
-        content.apply(ops);
+        content.apply(commit.ops);
         Ok(())
     }
 

@@ -71,24 +71,17 @@ pub enum Error {
 pub struct Commit {
     /// What must hold: the key has exactly this value, or none. Checked before anything is written.
     pub expect: Vec<(Bytes, Option<Bytes>)>,
-    /// Records under keys that nothing was ever stored under: the store does not look what they replace. One that replaces something
-    /// is a mistake of the caller, which later reads as damage; builds with debug assertions refuse it.
-    pub new: Vec<(Bytes, Bytes)>,
-    /// Puts (`Some`, at most [`MAX_VALUE`] bytes) and deletions (`None`). A later one of the same key wins, also over a new record.
+    /// Puts (`Some`, at most [`MAX_VALUE`] bytes) and deletions (`None`). A later one of the same key wins.
     pub ops: Vec<(Bytes, Option<Bytes>)>,
+    /// Places in `ops`: puts under keys that nothing was ever stored under, so that the store need not look what they replace. One that
+    /// replaces something is a mistake of the caller, which later reads as damage; builds with debug assertions refuse it.
+    pub new: Vec<usize>,
 }
 
 impl Commit {
-    /// Whether it writes nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.ops.is_empty()
-    }
-
-    /// What it writes, in order.
-    pub fn writes(&self) -> impl Iterator<Item = (&Bytes, Option<&Bytes>)> {
-        let new = self.new.iter().map(|(key, value)| (key, Some(value)));
-        new.chain(self.ops.iter().map(|(key, value)| (key, value.as_ref())))
+    /// The keys that nothing was ever stored under.
+    pub fn new_keys(&self) -> impl Iterator<Item = &Bytes> {
+        self.new.iter().filter_map(|place| self.ops.get(*place)).map(|(key, _)| key)
     }
 }
 

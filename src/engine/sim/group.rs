@@ -1,9 +1,6 @@
 //! What an open group holds is seen by the inputs that it still takes in.
 
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{sync::oneshot, task::JoinSet};
@@ -63,7 +60,7 @@ async fn engine() -> (Loop, JoinSet<()>) {
     let backends = Backends::piped("tools", dials);
     backends.first_look(Duration::from_secs(5)).await.unwrap();
     let reader = Arc::new(Reader::new(Arc::new(Memory::new())));
-    let engine = Loop::open(reader, Arc::new(AtomicBool::new(false)), clock, Duration::from_secs(30), backends);
+    let engine = Loop::open(reader, clock, Duration::from_secs(30), backends);
     (engine.unwrap(), background)
 }
 

@@ -1,9 +1,6 @@
 //! One run of the server in a world.
 
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
@@ -48,8 +45,7 @@ pub(super) fn live(plan: &Arc<Plan>, world: World) -> (World, Result<(), Error>)
 async fn serve(plan: &Arc<Plan>, store: Witness, timeline: &Timeline, absence: Duration) -> Result<(), Error> {
     let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
     let reader = Arc::new(Reader::new(Arc::new(store)));
-    let full = Arc::new(AtomicBool::new(false));
-    let engine = Engine { commands, reader: Arc::clone(&reader), full: Arc::clone(&full) };
+    let engine = Engine { commands, reader: Arc::clone(&reader) };
     let (dials, listener) = pipe::listen();
     let mut background = JoinSet::new();
     background.spawn(backend::serve(Arc::clone(plan), timeline.clone(), listener, absence));
@@ -57,7 +53,7 @@ async fn serve(plan: &Arc<Plan>, store: Witness, timeline: &Timeline, absence: D
     if plan.looks_first {
         backends.first_look(Duration::from_secs(5)).await.expect("one backend is in nobody's way");
     }
-    let engine_loop = Loop::open(reader, full, timeline.clock, CALL_TIMEOUT, backends)?;
+    let engine_loop = Loop::open(reader, timeline.clock, CALL_TIMEOUT, backends)?;
     let clients = async {
         clients::run(plan, &engine, timeline).await;
         engine.drain(Duration::ZERO).await;

@@ -30,7 +30,7 @@ impl Writer {
                 return Err(Error::Conflict(key.clone()));
             }
         }
-        let new: HashSet<Bytes> = commit.new.iter().map(|(key, _)| key.clone()).collect();
+        let new: HashSet<Bytes> = commit.new_keys().cloned().collect();
         if cfg!(debug_assertions) {
             for key in &new {
                 if layers.get(key)?.is_some() {
@@ -38,8 +38,7 @@ impl Writer {
                 }
             }
         }
-        let added = commit.new.into_iter().map(|(key, value)| (key, Some(value)));
-        self.append(layers, supply, added.chain(commit.ops).collect(), &new)
+        self.append(layers, supply, commit.ops.into_iter().collect(), &new)
     }
 
     /// Writes records, durable on return.
