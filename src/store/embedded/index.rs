@@ -2,13 +2,14 @@
 //!
 //! The rules: one batch between two syncs and nothing else that writes; a sync of our own, as sled's `flush` is none; half-made
 //! snapshots are deleted before it opens; it opens on a thread of its own, since damage makes it panic; each record has a
-//! checksum; the record `!ckpt` says where sled stands, and what it must hold.
+//! checksum; the record `!ckpt` says where sled stands, and what it must hold. Records are packed into pages.
 
 use std::{
     any::Any,
+    collections::VecDeque,
     fs::{self, File},
     io,
-    ops::{Bound, Deref},
+    ops::{Bound, Deref, RangeBounds},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -24,6 +25,8 @@ use super::{
     integrity::Tally,
     options::Options,
     overlay::{Layered, Records},
+    pack::Packer,
+    page,
     room::{Mark, Room},
     seal::bytes_at,
     syscall,
@@ -39,8 +42,8 @@ const CHECKPOINT_KEY: &[u8] = b"!ckpt";
 /// The version of that record.
 const VERSION: u8 = 1;
 
-/// What sled may write for a byte of a batch: it writes a leaf anew for every tenth change of it, and when it splits it.
-const AMPLIFICATION: u64 = 4;
+/// What sled may write for a byte of records: a page for each change somewhere in a large task, and a leaf of pages anew for every tenth.
+const AMPLIFICATION: u64 = 6;
 
 /// Pauses before sled is opened again while an earlier handle of its file is not gone yet, and how often: 5 s, as for our own lock.
 const RETRY: Duration = Duration::from_millis(50);
@@ -218,32 +221,95 @@ impl Index {
 
     /// The value of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
-        let value = self.guard("read", || self.db.get(key))?;
-        value.map(|value| self.checked(key, &value)).transpose()
+        let Some((first, page)) = self.page_of(key)? else { return Ok(None) };
+        for record in page::records(&first, &page) {
+            let (found, value) = record.ok_or_else(|| self.unreadable(&first))?;
+            if found == key {
+                return Ok(Some(Bytes::copy_from_slice(value)));
+            }
+        }
+        Ok(None)
     }
 
-    /// The records of a range.
-    pub(super) fn range(&self, span: Span<'_>, order: Order) -> impl Iterator<Item = Layered> {
-        let mut records = self.db.range::<&[u8], Span<'_>>(span);
-        let mut before: Option<Bytes> = None;
-        std::iter::from_fn(move || {
-            let next = || match order {
-                Order::Ascending => records.next().transpose(),
-                Order::Descending => records.next_back().transpose(),
-            };
-            let (key, value) = match self.guard("read", next) {
-                Ok(record) => record?,
-                Err(error) => return Some(Err(error)),
-            };
-            let key = Bytes::copy_from_slice(&key);
-            let in_order = before.replace(key.clone()).is_none_or(|before| match order {
-                Order::Ascending => before < key,
-                Order::Descending => before > key,
-            });
-            if !in_order {
-                return Some(Err(damaged(&self.dir, &format!("has key {} out of order", key.escape_ascii()))));
+    /// The page that a record is in, if it is there, with its key.
+    pub(super) fn page_of(&self, key: &[u8]) -> Result<Option<(Bytes, Bytes)>, Error> {
+        let span: Span<'_> = (Bound::Unbounded, Bound::Included(key));
+        let found = self.guard("read", || self.db.range::<&[u8], Span<'_>>(span).next_back().transpose())?;
+        let Some((first, page)) = found.filter(|(first, _)| page::may_share(first, key)) else { return Ok(None) };
+        Ok(Some((Bytes::copy_from_slice(&first), self.checked(&first, &page)?)))
+    }
+
+    /// The first page that begins in a range.
+    pub(super) fn first_page(&self, span: (Bound<&Bytes>, Bound<&Bytes>)) -> Result<Option<(Bytes, IVec)>, Error> {
+        let span: Span<'_> = (span.0.map(|key| &key[..]), span.1.map(|key| &key[..]));
+        let found = self.guard("read", || self.db.range::<&[u8], Span<'_>>(span).next().transpose())?;
+        Ok(found.map(|(first, page)| (Bytes::copy_from_slice(&first), page)))
+    }
+
+    /// The records of a page.
+    pub(super) fn unpack(&self, first: &Bytes, page: &Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let records = page::records(first, page).map(|record| {
+            let (key, value) = record?;
+            Some((Bytes::from(key), Bytes::copy_from_slice(value)))
+        });
+        records.collect::<Option<_>>().ok_or_else(|| self.unreadable(first))
+    }
+
+    fn unreadable(&self, first: &[u8]) -> Error {
+        damaged(&self.dir, &format!("has an unreadable page at key {}", first.escape_ascii()))
+    }
+
+    /// The pages that records of a range can be in.
+    fn pages(&self, span: Span<'_>) -> Result<sled::Iter, Error> {
+        let low = match span.0 {
+            Bound::Included(key) | Bound::Excluded(key) => self.page_of(key)?.map(|(first, _)| first),
+            Bound::Unbounded => None,
+        };
+        let low = low.as_ref().map_or(span.0, |first| Bound::Included(&first[..]));
+        Ok(self.db.range::<&[u8], Span<'_>>((low, span.1)))
+    }
+
+    /// The records of a range. A checkpoint meanwhile may cut pages in two that were read whole: what comes twice by that is passed
+    /// over, and nothing is missed, as records never move to a page before their own.
+    pub(super) fn range<'a>(&'a self, span: Span<'a>, order: Order) -> impl Iterator<Item = Layered> + 'a {
+        let (mut pages, mut records) = (None, VecDeque::new());
+        let (mut page_before, mut last): (Option<Bytes>, Option<Bytes>) = (None, None);
+        let mut read = move || {
+            loop {
+                if let Some(record) = records.pop_front() {
+                    return Ok(Some(record));
+                }
+                let pages = match &mut pages {
+                    Some(pages) => pages,
+                    none => none.insert(self.pages(span)?),
+                };
+                let next = || match order {
+                    Order::Ascending => pages.next().transpose(),
+                    Order::Descending => pages.next_back().transpose(),
+                };
+                let Some((first, page)) = self.guard("read", next)? else { return Ok(None) };
+                let first = Bytes::copy_from_slice(&first);
+                let page = self.checked(&first, &page)?;
+                let in_order = |before: Bytes| match order {
+                    Order::Ascending => before < first,
+                    Order::Descending => before > first,
+                };
+                if !page_before.replace(first.clone()).is_none_or(in_order) {
+                    return Err(damaged(&self.dir, &format!("has key {} out of order", first.escape_ascii())));
+                }
+                let found = self.unpack(&first, &page)?.into_iter().filter(|(key, _)| within(span, key));
+                match order {
+                    Order::Ascending => {
+                        records.extend(found.filter(|(key, _)| last.as_ref().is_none_or(|last| key > last)));
+                    }
+                    Order::Descending => found.for_each(|record| records.push_front(record)),
+                }
+                last = records.back().map(|(key, _)| key.clone()).or(last.take());
             }
-            Some(self.checked(&key, &value).map(|value| (key, Some(value))))
+        };
+        std::iter::from_fn(move || match read() {
+            Ok(record) => record.map(|(key, value)| Ok((key, Some(value)))),
+            Err(error) => Some(Err(error)),
         })
     }
 
@@ -274,19 +340,22 @@ impl Index {
             let dir = self.dir.display();
             return Err(Error::Failed(format!("{dir} failed before; start again")));
         }
-        let mut batch = sled::Batch::default();
-        for (key, value) in records {
-            match value {
-                Some(value) => batch.insert(&key[..], with_checksum(key, value)),
-                None => batch.remove(&key[..]),
-            }
-        }
         let mut record = vec![VERSION];
         record.extend_from_slice(&self.store_id);
         record.extend_from_slice(&checkpoint.lsn.to_be_bytes());
         record.extend_from_slice(&checkpoint.globals.encode());
         record.extend_from_slice(&checkpoint.dropped.to_be_bytes());
-        batch.insert(CHECKPOINT_KEY, with_checksum(CHECKPOINT_KEY, &record));
+        let own = (Bytes::from_static(CHECKPOINT_KEY), Bytes::from(record));
+        let below = records.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(CHECKPOINT_KEY)));
+        let above = records.range::<[u8], _>((Bound::Excluded(CHECKPOINT_KEY), Bound::Unbounded));
+        let mut packer = Packer::new(self);
+        for (key, value) in below.map(|(key, value)| (key, value.as_ref())).chain([(&own.0, Some(&own.1))]) {
+            packer.change(key, value)?;
+        }
+        for (key, value) in above {
+            packer.change(key, value.as_ref())?;
+        }
+        let batch = packer.finish();
         self.guard("write", || {
             syscall::before_foreign_write(&self.dir)?;
             self.db.apply_batch(batch.clone())
@@ -315,7 +384,7 @@ impl Index {
     fn checked(&self, key: &[u8], stored: &IVec) -> Result<Bytes, Error> {
         let value = stored.split_first_chunk().filter(|(crc, value)| **crc == checksum(key, value));
         value.map(|(_, value)| Bytes::copy_from_slice(value)).ok_or_else(|| {
-            damaged(&self.dir, &format!("has another value at key {} than was written", key.escape_ascii()))
+            damaged(&self.dir, &format!("has another content at key {} than was written", key.escape_ascii()))
         })
     }
 
@@ -333,7 +402,11 @@ impl Index {
     }
 }
 
-fn with_checksum(key: &[u8], value: &[u8]) -> Vec<u8> {
+fn within(span: Span<'_>, key: &[u8]) -> bool {
+    RangeBounds::<[u8]>::contains(&span, key)
+}
+
+pub(super) fn with_checksum(key: &[u8], value: &[u8]) -> Vec<u8> {
     [&checksum(key, value), value].concat()
 }
 

@@ -97,7 +97,12 @@ impl Layers {
     }
 
     /// A range's records from the overlay, already in order, and from sled. Deletions come along.
-    fn below(&self, above: Vec<Layered>, range: &Range<&[u8]>, order: Order) -> impl Iterator<Item = Layered> {
+    fn below<'a>(
+        &'a self,
+        above: Vec<Layered>,
+        range: &Range<&'a [u8]>,
+        order: Order,
+    ) -> impl Iterator<Item = Layered> + use<'a> {
         let span = (Bound::Included(range.start), Bound::Excluded(range.end));
         merge(above.into_iter(), self.index.range(span, order), order)
     }

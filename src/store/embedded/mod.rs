@@ -26,6 +26,8 @@ mod lock;
 mod mark;
 mod options;
 mod overlay;
+mod pack;
+mod page;
 mod replay;
 mod room;
 mod seal;

@@ -1,5 +1,6 @@
 //! The store as a whole: crashes, damage and refusals. What single files do is tested beside them.
 
+mod pages;
 mod space;
 
 use std::{
@@ -410,14 +411,34 @@ fn a_sled_that_was_cut_is_never_passed_over() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "damage is what the store itself must not do")]
-/// Changes a record behind the store's back, as sled would if it lost or mixed up a page.
-fn change_in_sled(dir: &Path, key: &[u8], change: impl FnOnce(sled::IVec) -> Option<Vec<u8>>) {
+/// Changes the page that a record is in behind the store's back, as sled would if it lost or mixed up one. Gives the page's key.
+fn change_page(dir: &Path, key: &[u8], change: impl FnOnce(&[u8], &[u8]) -> Option<(Bytes, Vec<u8>)>) -> Bytes {
     let db = index::open_db(&dir.join("sled"), 1 << 20).unwrap();
-    let old = db.remove(key).unwrap().expect("the record is there");
-    if let Some(new) = change(old) {
-        db.insert(key, new).unwrap();
+    let (first, page) = db.range(..=key).next_back().expect("the record is there").unwrap();
+    db.remove(&first).unwrap();
+    if let Some((first, page)) = change(&first, &page) {
+        db.insert(&first[..], page).unwrap();
     }
     db.flush().unwrap();
+    Bytes::copy_from_slice(&first)
+}
+
+/// Changes one record in its page, all checksums included: the store's own digests alone can tell.
+fn change_in_sled(dir: &Path, key: &[u8], value: Option<&'static [u8]>) {
+    change_page(dir, key, |first, page| {
+        let mut records: Vec<(Bytes, Bytes)> = page::records(first, &page[4..])
+            .map(Option::unwrap)
+            .map(|(key, value)| (key.into(), Bytes::copy_from_slice(value)))
+            .collect();
+        let place = records.iter().position(|(found, _)| found == key).expect("the record is there");
+        match value {
+            Some(value) => records[place].1 = Bytes::from_static(value),
+            None => drop(records.remove(place)),
+        }
+        let first = records.first()?.0.clone();
+        let page = page::encode(records.iter().map(|(key, value)| (key, value)));
+        Some((first.clone(), index::with_checksum(&first, &page)))
+    });
 }
 
 #[test]
@@ -427,7 +448,7 @@ fn a_record_that_sled_lost_or_changed_is_named() {
     let count = model.keys().filter(|key| group(key) == Some(3)).count();
 
     let lost = copy(dir.path());
-    change_in_sled(lost.path(), &key, |_| None);
+    change_in_sled(lost.path(), &key, None);
     let store = Embedded::open_with(lost.path(), &small()).unwrap();
     let expected = format!("task 3: {count} records were written, {} are there", count - 1);
     assert!(matches!(store.verify(3), Err(Error::Damaged(text)) if text.contains(&expected)));
@@ -435,21 +456,18 @@ fn a_record_that_sled_lost_or_changed_is_named() {
 
     // A value that was there once, with its checksum: only the digest knows better.
     let stale = copy(dir.path());
-    let value = b"older";
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&key);
-    hasher.update(value);
-    let record = [&hasher.finalize().to_be_bytes()[..], value].concat();
-    change_in_sled(stale.path(), &key, |_| Some(record));
+    change_in_sled(stale.path(), &key, Some(b"older"));
     let store = Embedded::open_with(stale.path(), &small()).unwrap();
     assert_eq!(store.get(&key), Ok(Some("older".into())));
     let expected = format!("task 3: its {count} records are not those that were written");
     assert!(matches!(store.verify(3), Err(Error::Damaged(text)) if text.contains(&expected)));
 
     let garbled = copy(dir.path());
-    change_in_sled(garbled.path(), &key, |old| Some(old.iter().map(|byte| byte ^ 1).collect()));
+    let page = change_page(garbled.path(), &key, |first, old| {
+        Some((Bytes::copy_from_slice(first), old.iter().map(|byte| byte ^ 1).collect()))
+    });
     let store = Embedded::open_with(garbled.path(), &small()).unwrap();
-    let shown = key.escape_ascii().to_string();
+    let shown = page.escape_ascii().to_string();
     assert!(matches!(store.get(&key), Err(Error::Damaged(text)) if text.contains(&shown)));
     assert!(matches!(store.verify(3), Err(Error::Damaged(text)) if text.contains("task 3") && text.contains(&shown)));
 }
@@ -463,7 +481,7 @@ fn what_finds_steps_is_verified_when_it_is_needed_and_not_at_the_start() {
     store.commit(Commit { ops, ..Commit::default() }).unwrap();
     assert_eq!(store.stats().global_records, 2, "two counts of ten");
     store.close().unwrap();
-    change_in_sled(dir.path(), &key(1, 15), |_| None);
+    change_in_sled(dir.path(), &key(1, 15), None);
     let store = Embedded::open_with(dir.path(), &small()).unwrap();
     let group_of = |key: Bytes| group(&key).unwrap();
     assert_eq!(store.verify(group_of(key(0, 0))), Ok(()));
@@ -477,12 +495,12 @@ fn what_sled_lost_above_the_tasks_is_noticed_at_the_start() {
     let (dir, _) = with_reused_journal();
     for key in [&b"key5"[..], &integrity::tally_key(3)] {
         let lost = copy(dir.path());
-        change_in_sled(lost.path(), key, |_| None);
+        change_in_sled(lost.path(), key, None);
         let text = damage_of(lost.path());
         assert!(text.contains("records above the tasks were written"), "{}: {text}", key.escape_ascii());
     }
     let lost = copy(dir.path());
-    change_in_sled(lost.path(), b"!ckpt", |_| None);
+    change_in_sled(lost.path(), b"!ckpt", None);
     assert!(damage_of(lost.path()).contains("does not say where it stands"));
 }
 
