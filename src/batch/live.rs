@@ -26,6 +26,8 @@ pub(super) struct Live {
     /// Its task has ended, or it is parked: what an interruption cut off is not taken up again (R9).
     pub(super) closed: bool,
     pub(super) turns: Vec<Turn>,
+    /// All calls before this one have ended.
+    ended_before: usize,
     /// By index: the call was in flight at an interruption, so its backend may still be starting.
     pub(super) resumed: Vec<bool>,
 }
@@ -92,6 +94,7 @@ impl Live {
             stop,
             closed: matches!(stop, Some(StopReason::TaskEnded | StopReason::Parked)),
             turns: vec![Turn::Idle; total],
+            ended_before: 0,
             resumed: vec![false; total],
         }
     }
@@ -121,6 +124,14 @@ impl Live {
             Phase::Sent | Phase::InDoubt => true,
             Phase::Backoff { .. } => false,
         })
+    }
+
+    /// The first call that has not ended; the number of calls, where all have.
+    pub(super) fn first_not_ended(&mut self) -> u32 {
+        while matches!(self.state.calls.get(self.ended_before), Some(CallState::Ended(_))) {
+            self.ended_before += 1;
+        }
+        u32::try_from(self.ended_before).unwrap_or(u32::MAX)
     }
 
     pub(super) fn call(&self, index: u32) -> &CallSpec {

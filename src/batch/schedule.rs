@@ -109,7 +109,7 @@ impl Core {
     /// Starts calls in the order given, as far as slots, lanes and keys allow.
     fn start_calls(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
         let mut lanes: HashSet<Arc<str>> = HashSet::new();
-        let mut index = 0;
+        let Some(mut index) = self.batches.get_mut(&batch).map(Live::first_not_ended) else { return };
         loop {
             let Some(live) = self.batches.get_mut(&batch) else { return };
             let (width, in_order) = match live.spec.options.mode {
@@ -179,10 +179,11 @@ impl Core {
 
     fn end_if_done(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
         let Some(live) = self.batches.get_mut(&batch) else { return };
-        let counts = Counts::of(&live.state);
-        let resting = live.turns.iter().all(|turn| matches!(turn, Turn::Idle));
-        let reason = live.stop_reason();
-        if !resting || (counts.waiting > 0 && (reason.is_none() || seeded::has(Bug::StoppedNeverEnds))) {
+        if !live.turns.iter().all(|turn| matches!(turn, Turn::Idle)) {
+            return;
+        }
+        let (counts, reason) = (Counts::of(&live.state), live.stop_reason());
+        if counts.waiting > 0 && (reason.is_none() || seeded::has(Bug::StoppedNeverEnds)) {
             return;
         }
         let (status, stop_reason) = (counts.status(), counts.stop_reason(reason));
