@@ -109,6 +109,9 @@ impl Tasks {
     /// Runs `future` to its end or until [`Tasks::shutdown`].
     pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
+        // hyper's futures are as large as the largest of their kinds, a whole connection, and HTTP/2 keeps a waker of a call's first
+        // task, and with it the task's memory, until the call is answered. In a box it is there once, and gone when it has ended.
+        let future = Box::pin(future);
         self.tracker.spawn(async move {
             stop.run_until_cancelled_owned(future).await;
         });
