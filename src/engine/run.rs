@@ -50,7 +50,7 @@ pub(super) struct LiveBatch {
     pub(super) at: Located,
     pub(super) tenant: Arc<str>,
     pub(super) head: BatchRecord,
-    pub(super) tail: TailWriter,
+    pub(super) tail: Arc<TailWriter>,
     /// By index: the attempts that are under way.
     pub(super) attempts: HashMap<u32, AbortHandle>,
 }

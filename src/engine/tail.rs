@@ -5,10 +5,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 use super::read::LogLine;
 use crate::{
@@ -45,7 +45,8 @@ pub struct Progress {
 /// Tells the readers of a live batch how far its calls are.
 #[derive(Debug)]
 pub(super) struct Reporter {
-    progress: broadcast::Sender<Progress>,
+    /// An attempt that is given up may outlive its batch.
+    tail: Weak<TailWriter>,
     clock: Clock,
 }
 
@@ -53,8 +54,9 @@ impl Reporter {
     pub(super) fn tell(&self, index: u32, step_id: StepId, news: dispatch::Progress) {
         let dispatch::Progress { progress, total, message } = news;
         let time = self.clock.now().wall;
-        // Nobody may be following.
-        let _ = self.progress.send(Progress { index, step_id, progress, total, message, time });
+        if let Some(tail) = self.tail.upgrade() {
+            tail.report(Progress { index, step_id, progress, total, message, time });
+        }
     }
 }
 
@@ -62,6 +64,9 @@ impl Reporter {
 struct Ring {
     lines: VecDeque<Arc<LogLine>>,
     bytes: usize,
+    progress: VecDeque<Progress>,
+    /// How much progress there was in all.
+    reported: u64,
 }
 
 /// The engine's end. Dropping it tells the readers that nothing more will come.
@@ -69,7 +74,6 @@ struct Ring {
 pub(super) struct TailWriter {
     ring: Arc<Mutex<Ring>>,
     bell: watch::Sender<u64>,
-    progress: broadcast::Sender<Progress>,
 }
 
 /// A reader's end.
@@ -77,26 +81,45 @@ pub(super) struct TailWriter {
 pub struct TailReader {
     ring: Arc<Mutex<Ring>>,
     pub(super) bell: watch::Receiver<u64>,
-    progress: broadcast::WeakSender<Progress>,
+    /// How much progress this reader was told or has missed.
+    heard: u64,
 }
 
 impl TailWriter {
     /// A tail for a batch whose log ends at `last`.
-    pub(super) fn new(last: u64) -> Self {
-        Self { ring: Arc::default(), bell: watch::Sender::new(last), progress: broadcast::Sender::new(PROGRESS_RING) }
+    pub(super) fn new(last: u64) -> Arc<Self> {
+        Arc::new(Self { ring: Arc::default(), bell: watch::Sender::new(last) })
     }
 
+    /// Reads lines from any place that the ring holds, and progress from now on.
     pub(super) fn reader(&self) -> TailReader {
-        TailReader { ring: Arc::clone(&self.ring), bell: self.bell.subscribe(), progress: self.progress.downgrade() }
+        let heard = lock(&self.ring).reported;
+        TailReader { ring: Arc::clone(&self.ring), bell: self.bell.subscribe(), heard }
     }
 
-    pub(super) fn reporter(&self, clock: Clock) -> Reporter {
-        Reporter { progress: self.progress.clone(), clock }
+    pub(super) fn reporter(self: &Arc<Self>, clock: Clock) -> Reporter {
+        Reporter { tail: Arc::downgrade(self), clock }
+    }
+
+    /// Keeps progress for those who follow, if anyone does, and rings.
+    fn report(&self, progress: Progress) {
+        let mut ring = lock(&self.ring);
+        if self.bell.is_closed() {
+            ring.progress = VecDeque::new();
+            return;
+        }
+        ring.reported += 1;
+        ring.progress.push_back(progress);
+        if ring.progress.len() > PROGRESS_RING {
+            ring.progress.pop_front();
+        }
+        drop(ring);
+        self.bell.send_modify(|_| {});
     }
 
     /// Adds lines that are durable, and rings.
     pub(super) fn push(&self, lines: impl IntoIterator<Item = LogLine>) {
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = lock(&self.ring);
         let mut last = None;
         for line in lines {
             last = Some(line.entry.sequence);
@@ -121,19 +144,67 @@ impl TailReader {
         if last <= sequence {
             return Some(Vec::new());
         }
-        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = lock(&self.ring);
         let first = ring.lines.front()?.entry.sequence;
         let behind = seeded::has(Bug::BehindTheRingIsLost).then_some(0);
         let skip = usize::try_from((sequence + 1).checked_sub(first).or(behind)?).ok()?;
         Some(ring.lines.iter().skip(skip).cloned().collect())
     }
 
-    /// Progress from now on; `None` once the batch is over.
-    pub(super) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
-        Some(self.progress.upgrade()?.subscribe())
+    /// The next progress that is still there.
+    pub(super) fn progress(&mut self) -> Option<Progress> {
+        let ring = lock(&self.ring);
+        let first = ring.reported - ring.progress.len() as u64;
+        let next = self.heard.max(first);
+        let progress = ring.progress.get(usize::try_from(next - first).ok()?)?;
+        self.heard = next + 1;
+        Some(progress.clone())
     }
+}
+
+fn lock(ring: &Mutex<Ring>) -> MutexGuard<'_, Ring> {
+    ring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn size(line: &LogLine) -> usize {
     line.result.as_ref().map_or(0, bytes::Bytes::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(tail: &TailWriter, index: u32) {
+        let step_id = StepId(uuid::Uuid::nil());
+        let (message, time) = (String::new(), Timestamp::default());
+        tail.report(Progress { index, step_id, progress: 0.0, total: 0.0, message, time });
+    }
+
+    fn heard(reader: &mut TailReader) -> Vec<u32> {
+        std::iter::from_fn(|| reader.progress()).map(|progress| progress.index).collect()
+    }
+
+    #[test]
+    fn a_slow_reader_hears_the_latest_progress_once() {
+        let tail = TailWriter::new(0);
+        let mut reader = tail.reader();
+        (0..20).for_each(|index| report(&tail, index));
+        assert_eq!(heard(&mut reader), (4..20).collect::<Vec<_>>());
+        assert!(heard(&mut tail.reader()).is_empty());
+        report(&tail, 20);
+        assert_eq!(heard(&mut reader), [20]);
+    }
+
+    #[test]
+    fn progress_that_nobody_follows_is_not_kept() {
+        let tail = TailWriter::new(0);
+        let reader = tail.reader();
+        report(&tail, 0);
+        drop(reader);
+        report(&tail, 1);
+        assert!(lock(&tail.ring).progress.is_empty());
+        let mut reader = tail.reader();
+        report(&tail, 2);
+        assert_eq!(heard(&mut reader), [2]);
+    }
 }

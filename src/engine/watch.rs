@@ -2,8 +2,6 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use tokio::sync::broadcast::{self, error::RecvError};
-
 use super::{
     Engine,
     error::Error,
@@ -29,7 +27,6 @@ pub struct Watch {
     pub outline: Arc<Outline>,
     after: u64,
     tail: Option<TailReader>,
-    progress: Option<broadcast::Receiver<Progress>>,
     buffer: VecDeque<Arc<LogLine>>,
     /// By index: this reader was told that the call has ended, so its progress is stale.
     ended: Vec<bool>,
@@ -39,15 +36,14 @@ pub struct Watch {
 impl Watch {
     /// A watch over a batch that runs.
     pub(super) fn live(engine: Engine, at: Located, outline: Arc<Outline>, after: u64, tail: TailReader) -> Self {
-        let progress = tail.progress();
-        Self { tail: Some(tail), progress, ..Self::ended(engine, at, outline, after, u64::MAX) }
+        Self { tail: Some(tail), ..Self::ended(engine, at, outline, after, u64::MAX) }
     }
 
     /// A watch over a batch whose last entry is `last`.
     pub(super) fn ended(engine: Engine, at: Located, outline: Arc<Outline>, after: u64, last: u64) -> Self {
         let ended = vec![false; outline.calls.len()];
         let over = after >= last;
-        Self { engine, at, outline, after, tail: None, progress: None, buffer: VecDeque::new(), ended, over }
+        Self { engine, at, outline, after, tail: None, buffer: VecDeque::new(), ended, over }
     }
 
     /// Where the batch is.
@@ -104,16 +100,11 @@ impl Watch {
         match tail.after(self.after) {
             None => self.page().await?,
             Some(lines) if lines.is_empty() => {
-                tokio::select! {
-                    biased;
-                    rung = tail.bell.changed() => {
-                        if rung.is_err() && *tail.bell.borrow() <= self.after {
-                            self.tail = None;
-                        }
-                    }
-                    progress = next_progress(&mut self.progress) => {
-                        return Ok(progress.filter(|progress| !self.ended.get(progress.index as usize).is_some_and(|&ended| ended)));
-                    }
+                if let Some(progress) = tail.progress() {
+                    return Ok(Some(progress).filter(|progress| self.ended.get(progress.index as usize) != Some(&true)));
+                }
+                if tail.bell.changed().await.is_err() && *tail.bell.borrow() <= self.after {
+                    self.tail = None;
                 }
             }
             Some(lines) => {
@@ -144,16 +135,4 @@ impl Watch {
 fn needs_result(line: &LogLine) -> bool {
     let Event::CallFinished(finished) = &line.entry.event else { return false };
     line.result.is_none() && shows_result(finished)
-}
-
-/// The next progress; never resolves once there will be none.
-async fn next_progress(progress: &mut Option<broadcast::Receiver<Progress>>) -> Option<Progress> {
-    loop {
-        let Some(receiver) = progress else { return std::future::pending().await };
-        match receiver.recv().await {
-            Ok(news) => return Some(news),
-            Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => *progress = None,
-        }
-    }
 }
