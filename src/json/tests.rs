@@ -311,3 +311,16 @@ fn r5_the_digest_is_the_same_in_every_version() {
     let hex = digest(args).map(|byte| format!("{byte:02x}")).concat();
     assert_eq!(hex, "c13de8835c97b0f8cfae2ced76ddb7f20b78e93ee07d4bda7c7cde3715c3d520");
 }
+
+#[test]
+fn a_strings_end_and_faults_are_found_wherever_they_stand() {
+    for at in 0..200 {
+        let (before, after) = ("x".repeat(at), "y".repeat(200 - at));
+        assert_eq!(check_result(&format!("\"{before}\\n{after}\"")), Ok(()), "{at}");
+        assert_eq!(check_result(&format!("\"{before}é{after}\"")), Ok(()), "{at}");
+        for wrong in ["\n", "\"", "\\x"] {
+            assert!(check_result(&format!("\"{before}{wrong}{after}\"")).is_err(), "{wrong:?} at {at}");
+        }
+        assert!(check_result(&format!("\"{before}")).is_err(), "{at}");
+    }
+}
