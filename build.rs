@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["proto"],
     )?;
     fs::write(out.join("descriptors.bin"), contract.encode_to_vec())?;
-    tonic_prost_build::configure().compile_fds(contract)?;
+    // Pieces of a large result go from the store to the wire as they are.
+    tonic_prost_build::configure().bytes(".toolbatch.v1.ReadStepResultResponse").compile_fds(contract)?;
 
     let records = protox::compile(["records.proto"], ["src/store"])?;
     tonic_prost_build::configure().build_client(false).build_server(false).bytes(".").compile_fds(records)?;

@@ -366,7 +366,11 @@ impl Reader {
                 Ok(content.slice(start..end))
             }
             Body::Blob(blob) => {
-                let mut content = BytesMut::with_capacity(bytes);
+                let piece = self.store.read_blob(*blob, offset, bytes)?;
+                if piece.len() == bytes {
+                    return Ok(piece);
+                }
+                let mut content = BytesMut::from(piece);
                 while content.len() < bytes {
                     let at = offset + content.len() as u64;
                     let piece = self.store.read_blob(*blob, at, bytes - content.len())?;

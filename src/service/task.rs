@@ -1,7 +1,7 @@
 //! `TaskService`.
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{TENANT, check, convert, key, page, status, stream::Events};
@@ -21,7 +21,9 @@ use crate::{
 /// A result up to this size is part of its step; a larger one is read in pieces.
 const STEP_RESULT_MAX: u64 = 1024 * 1024;
 /// The piece that `ReadStepResult` sends at once.
-const CHUNK: u64 = 256 * 1024;
+const CHUNK: usize = 256 * 1024;
+/// How many pieces are read at once: the next ones, while one is sent.
+const READ_AHEAD: usize = 3;
 /// The tool that a batch's own step names.
 const BATCH_TOOL: &str = "execute_tool_batch";
 
@@ -52,20 +54,20 @@ impl TaskService for Tasks {
         let wanted = step_id.clone();
         let result = self.engine.read(move |reader| step_result(reader, &wanted)).await.map_err(status::engine)?;
         let result = result.map_err(|state| status::no_result(&step_id, state))?;
-        if offset > result.bytes {
-            return Err(status::past_result(offset, result.bytes));
+        let end = result.bytes;
+        if offset > end {
+            return Err(status::past_result(offset, end));
         }
-        let source = (self.engine.clone(), result, offset);
-        let chunks = stream::try_unfold(source, |(engine, result, offset)| async move {
-            let bytes = CHUNK.min(result.bytes - offset);
-            if bytes == 0 {
-                return Ok(None);
+        let engine = self.engine.clone();
+        let read = move |offset: u64| {
+            let (engine, result) = (engine.clone(), result.clone());
+            async move {
+                let bytes = (CHUNK as u64).min(result.bytes - offset);
+                let chunk = engine.read(move |reader| reader.payload(&result, offset, bytes)).await;
+                Ok(proto::ReadStepResultResponse { chunk: chunk.map_err(status::engine)? })
             }
-            let from = result.clone();
-            let chunk = engine.read(move |reader| reader.payload(&from, offset, bytes)).await;
-            let chunk = chunk.map_err(status::engine)?.to_vec();
-            Ok(Some((proto::ReadStepResultResponse { chunk }, (engine, result, offset + bytes))))
-        });
+        };
+        let chunks = stream::iter((offset..end).step_by(CHUNK)).map(read).buffered(READ_AHEAD);
         Ok(Response::new(Box::pin(chunks)))
     }
 

@@ -238,33 +238,31 @@ impl Blobs {
             }
             disk::failure("cannot open", &path, &error)
         })?;
-        let mut found = BytesMut::new();
-        let mut frame = Vec::new();
-        for number in offset / FRAME as u64..=(end - 1) / FRAME as u64 {
-            self.read_frame((&file, &path), blob, number, &mut frame)?;
+        let part = |number| {
+            let content = self.read_frame((&file, &path), blob, number)?;
             let start = number * FRAME as u64;
-            let within = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(FRAME);
-            let (from, to) = (within(offset), within(end).min(frame.len() - FRAME_HEAD));
-            found.extend_from_slice(&frame[FRAME_HEAD + from..FRAME_HEAD + to]);
+            let within = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(FRAME).min(content.len());
+            Ok(content.slice(within(offset)..within(end)))
+        };
+        let (first, last) = (offset / FRAME as u64, (end - 1) / FRAME as u64);
+        if first == last {
+            return part(first);
+        }
+        let mut found = BytesMut::new();
+        for number in first..=last {
+            found.extend_from_slice(&part(number)?);
         }
         Ok(found.freeze())
     }
 
-    /// Reads and checks one frame, head and content.
-    fn read_frame(
-        &self,
-        (file, path): (&File, &Path),
-        blob: BlobRef,
-        number: u64,
-        frame: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    /// Reads and checks one frame, and gives its content.
+    fn read_frame(&self, (file, path): (&File, &Path), blob: BlobRef, number: u64) -> Result<Bytes, Error> {
         let left = blob.bytes - number * FRAME as u64;
         let length = usize::try_from(left).map_or(FRAME, |left| left.min(FRAME));
         let at = number.checked_mul((FRAME_HEAD + FRAME) as u64).and_then(|before| before.checked_add(blob.offset));
         let at = at.ok_or_else(|| damaged(path, blob.offset, "no blob is that long"))?;
-        frame.clear();
-        frame.resize(FRAME_HEAD + length, 0);
-        file.read_exact_at(frame, at).map_err(|error| {
+        let mut frame = vec![0; FRAME_HEAD + length];
+        file.read_exact_at(&mut frame, at).map_err(|error| {
             if error.kind() == ErrorKind::UnexpectedEof {
                 return damaged(path, at, "the file is cut off before the end of a blob");
             }
@@ -273,7 +271,7 @@ impl Blobs {
         if frame[..FRAME_HEAD] != self.frame_head(blob, number, &frame[FRAME_HEAD..]) {
             return Err(damaged(path, at, "a part of a blob is not what was written there"));
         }
-        Ok(())
+        Ok(Bytes::from(frame).slice(FRAME_HEAD..))
     }
 }
 
