@@ -12,6 +12,7 @@ use super::{
     read::{Located, Reader},
     run::{LiveBatch, LiveTask, Loop},
     tail::{TailReader, TailWriter},
+    variables::must_live,
 };
 use crate::{
     batch::{
@@ -181,24 +182,28 @@ impl Loop {
         self.group.put_new(layout::batch(at.task, at.batch), records::encode_batch(head));
     }
 
-    /// The task's number; a task begins with its first batch.
+    /// The task's number, for a batch that goes into it.
     fn enter_task(&mut self, tenant: &Arc<str>, task_id: &str) -> Result<TaskNo, Error> {
-        let now = self.clock.now().wall.0;
-        let (task, mut record) = match self.find_task(tenant, task_id)? {
-            Some(found) => found,
-            None => self.new_task(tenant, task_id, now),
-        };
-        if record.end_time != 0 {
-            return Err(Error::TaskEnded { task_id: task_id.into() });
-        }
-        record.active_time = now;
-        record.active_age = self.age.now();
+        let (task, record) = self.active_task(tenant, task_id)?;
         self.group.put(layout::task(task), records::encode(&record));
         self.task_numbers.insert((tenant.clone(), task_id.into()), task);
         let live = self.tasks.entry(task).or_insert(LiveTask { record: Task::default(), batches: 0 });
         live.record = record;
         live.batches += 1;
         Ok(task)
+    }
+
+    /// The task in which something new happens now: one that lives, or a new one. Its head is still to be put into this group.
+    pub(super) fn active_task(&mut self, tenant: &Arc<str>, task_id: &str) -> Result<(TaskNo, Task), Error> {
+        let now = self.clock.now().wall.0;
+        let (task, mut record) = match self.find_task(tenant, task_id)? {
+            Some(found) => found,
+            None => self.new_task(tenant, task_id, now),
+        };
+        must_live(&record)?;
+        record.active_time = now;
+        record.active_age = self.age.now();
+        Ok((task, record))
     }
 
     fn new_task(&mut self, tenant: &str, task_id: &str, now: i64) -> (TaskNo, Task) {

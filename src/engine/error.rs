@@ -23,8 +23,8 @@ pub enum Error {
         /// By what.
         by: &'static str,
     },
-    /// No new work is taken in an ended task.
-    #[error("task {task_id:?} has ended: start the batch in another task")]
+    /// Nothing new is taken in an ended task.
+    #[error("task {task_id:?} has ended: go on in another task")]
     TaskEnded {
         /// The task.
         task_id: String,

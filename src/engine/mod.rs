@@ -10,6 +10,7 @@
 //! | `accept` | a batch is taken in, attached to, or planned |
 //! | `stop` | a batch or a task is told to stop |
 //! | `keys` | a task's keys, listed and settled |
+//! | `variables` | a task's variables, set and looked up |
 //! | `park` | what was running at crash after crash |
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
@@ -38,6 +39,7 @@ mod sim;
 pub mod steps;
 mod stop;
 pub mod tail;
+pub mod variables;
 pub mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -54,6 +56,7 @@ use self::{
     retention::ExpireRequest,
     stop::EndRequest,
     tail::TailReader,
+    variables::SetRequest,
     watch::Watch,
 };
 use crate::{
@@ -82,6 +85,7 @@ enum Command {
     EndTask(Box<EndRequest>),
     RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },
     SettleKey(Box<SettleRequest>),
+    SetVariable(Box<SetRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
     Expire(Box<ExpireRequest>),
     Drain { grace: Duration },

@@ -170,7 +170,7 @@ impl Reader {
         Ok(Some((task, self.task_head(task)?)))
     }
 
-    /// A task's number, or that there is none: a task begins with its first batch.
+    /// A task's number, or that there is none: a task begins with its first batch or variable.
     pub fn known_task(&self, tenant: &str, task_id: &str) -> Result<TaskNo, Error> {
         let found = self.task(tenant, task_id)?;
         Ok(found.ok_or_else(|| Error::NotFound { kind: "task", id: task_id.into() })?.0)

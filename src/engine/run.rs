@@ -239,6 +239,7 @@ impl Loop {
             Command::EndTask(request) => self.end_task(*request),
             Command::RunningKeys { task, reply } => self.running_keys(task, reply),
             Command::SettleKey(request) => self.settle_key(*request),
+            Command::SetVariable(request) => self.set_variable(*request),
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
             }

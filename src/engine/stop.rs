@@ -18,7 +18,7 @@ use crate::{
     },
     store::{
         layout,
-        records::{self, Task},
+        records::{self, Locator, Task},
     },
 };
 
@@ -123,15 +123,20 @@ impl Loop {
         if let Some(&task) = self.task_numbers.get(&(tenant.clone(), task_id.into())) {
             return Ok(self.tasks.get(&task).map(|live| (task, live.record.clone())));
         }
-        if self.written(&layout::task_locator(tenant, task_id)) == Some(Written::Deleted) {
+        let (task, stored) = match self.written(&layout::task_locator(tenant, task_id)) {
             // Dropped a moment ago.
-            return Ok(None);
-        }
-        let Some((task, record)) = self.reader.task(tenant, task_id)? else { return Ok(None) };
+            Some(Written::Deleted) => return Ok(None),
+            // Begun a moment ago, by a variable; a task with a batch is found above.
+            Some(Written::Value(locator)) => (TaskNo(records::decode::<Locator>(locator)?.task), None),
+            None => match self.reader.task(tenant, task_id)? {
+                Some((task, record)) => (task, Some(record)),
+                None => return Ok(None),
+            },
+        };
         match self.written(&layout::task(task)) {
             Some(Written::Value(value)) => Ok(Some((task, records::decode(value)?))),
             Some(Written::Deleted) => Ok(None),
-            None => Ok(Some((task, record))),
+            None => Ok(stored.map(|record| (task, record))),
         }
     }
 }

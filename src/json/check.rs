@@ -20,13 +20,22 @@ pub const MAX_NODES: usize = 1_000_000;
 /// [`MAX_DEPTH`] levels and [`MAX_NODES`] values; no member twice in one object, no lone surrogate. Linear in the text, but for the
 /// sorting of each object's names.
 pub fn check_args(text: &str) -> Result<(), Fault> {
+    check(text, only_object)
+}
+
+/// Checks any value by the same rules: what a variable may hold.
+pub fn check_value(text: &str) -> Result<(), Fault> {
+    check(text, |_| Ok(()))
+}
+
+fn check(text: &str, first: fn(Token<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let mut scanner = Scanner::new(text);
     let mut names = Names::default();
     let mut nodes = 0_usize;
     while let Some(token) = scanner.token()? {
         let at = scanner.token_start();
         if nodes == 0 {
-            only_object(token)?;
+            first(token)?;
         }
         match token {
             Token::ObjectStart | Token::ArrayStart if scanner.depth() > MAX_DEPTH => {

@@ -20,7 +20,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use check::{MAX_DEPTH, MAX_NODES, check_args, check_result};
+pub use check::{MAX_DEPTH, MAX_NODES, check_args, check_result, check_value};
 pub use digest::digest;
 pub use fault::{Fault, Kind, Place};
 pub use lane::{MAX_LANE_BYTES, lane};

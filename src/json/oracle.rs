@@ -15,6 +15,11 @@ pub(crate) fn is_args(text: &str) -> bool {
     is_json(text) && text.trim_start().starts_with('{') && is_sound(text, 1)
 }
 
+/// The same of any value.
+pub(crate) fn is_value(text: &str) -> bool {
+    is_json(text) && is_sound(text, 1)
+}
+
 fn is_sound(text: &str, level: usize) -> bool {
     let text = text.trim();
     match text.as_bytes()[0] {

@@ -215,6 +215,7 @@ fn damaged(mut bytes: Vec<u8>, damage: &[(Index, u8, u8)]) -> String {
 fn agrees_with_the_oracle(text: &str) -> Result<(), TestCaseError> {
     prop_assert_eq!(check_result(text).is_ok(), oracle::is_json(text), "{:?}: {:?}", text, check_result(text));
     prop_assert_eq!(check_args(text).is_ok(), oracle::is_args(text), "{:?}: {:?}", text, check_args(text));
+    prop_assert_eq!(check_value(text).is_ok(), oracle::is_value(text), "{:?}: {:?}", text, check_value(text));
     let _ = digest(text);
     for path in ["doc", "a.doc", "/", "/a/b"] {
         let lane = lane(text, &Path::parse(path).unwrap());

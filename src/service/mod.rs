@@ -10,6 +10,7 @@ mod status;
 mod stream;
 mod task;
 mod tool;
+mod variable;
 
 use tonic::codec::CompressionEncoding;
 
@@ -33,7 +34,7 @@ const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
 /// The largest request to `TaskService`: a result to settle a key with may be as large as a tool's (R6), and something stands
 /// around it.
 const MAX_SETTLE_BYTES: usize = MAX_RESULT_BYTES + 64 * 1024;
-/// Who settles a key while nobody is asked for a token (R5).
+/// Who settles a key or sets a variable while nobody is asked for a token (R5).
 const LOCAL: &str = "local";
 
 /// `BatchService`. Requests may be compressed, as some clients do unasked; the bound holds after inflation.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, check, convert, key, page, status, stream::Events};
+use super::{TENANT, check, convert, key, page, status, stream::Events, variable};
 use crate::{
     batch::{
         event::{Ending, StepId},
@@ -118,9 +118,9 @@ impl TaskService for Tasks {
 
     async fn set_variable(
         &self,
-        _: Request<proto::SetVariableRequest>,
+        request: Request<proto::SetVariableRequest>,
     ) -> Result<Response<proto::SetVariableResponse>, Status> {
-        Err(status::not_served("SetVariable"))
+        variable::set(&self.engine, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_usage(

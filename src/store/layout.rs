@@ -17,9 +17,10 @@
 //! | `T` task `F` blob file | nothing: the task refers to the file |
 //! | `T` task `K` hash(key) | `Key` |
 //! | `T` task `S` step id, part | a part of a `Step` |
+//! | `T` task `V` name | `Variable` |
 //!
 //! Hashes are the first 16 bytes of SHA-256 over length-prefixed parts, so ids can hold any character and never meet by
-//! concatenation; the record that a hash leads to names what it is of. Everything hot is time-ordered, as sled wants it
+//! concatenation; the record that a hash leads to names what it is of. A variable's name is plain enough to stand in its key. Everything hot is time-ordered, as sled wants it
 //! (STORE.md 2); a task's records are one range, so that they can be verified and dropped together.
 
 use std::ops::Range;
@@ -205,6 +206,24 @@ pub fn step_of(key: &[u8]) -> Option<(StepId, u8)> {
     Some((StepId(uuid::Uuid::from_bytes(*rest.last_chunk()?)), part))
 }
 
+/// A variable of a task.
+#[must_use]
+pub fn variable(task: TaskNo, name: &str) -> Bytes {
+    in_task(task, b'V', &[name.as_bytes()])
+}
+
+/// The variables of a task, by name.
+#[must_use]
+pub fn variables(task: TaskNo) -> Range<Bytes> {
+    in_task(task, b'V', &[])..in_task(task, b'V' + 1, &[])
+}
+
+/// The name in a key made by [`variable`].
+#[must_use]
+pub fn variable_of(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key.get(10..)?).ok()
+}
+
 fn in_task(task: TaskNo, kind: u8, parts: &[&[u8]]) -> Bytes {
     let mut key = BytesMut::with_capacity(32);
     key.put_u8(TASK_PREFIX);
@@ -259,6 +278,7 @@ mod tests {
             task_key(this, "k"),
             step(this, step_id, 255),
             task_blob(this, u32::MAX),
+            variable(this, "VAR_1"),
         ] {
             let (first, behind) = task_range(this);
             assert!(first <= key && key < behind, "{key:?}");
@@ -280,6 +300,15 @@ mod tests {
         assert_eq!(blob_user_of(&blob_user(3, TaskNo(4))), Some((3, TaskNo(4))));
         assert_eq!(task_blob_of(&task_blob(TaskNo(4), 3)), Some(3));
         assert_eq!(kind_in_task(&task_blob(TaskNo(4), 3)), Some(b'F'));
+        assert_eq!(variable_of(&variable(TaskNo(4), "VAR_1")), Some("VAR_1"));
+    }
+
+    #[test]
+    fn the_variables_of_a_task_are_one_range() {
+        let range = variables(TaskNo(7));
+        assert!(range.contains(&variable(TaskNo(7), "A")) && range.contains(&variable(TaskNo(7), &"z".repeat(256))));
+        assert!(!range.contains(&variable(TaskNo(8), "A")));
+        assert!(!range.contains(&step(TaskNo(7), StepId(uuid::Uuid::max()), 255)));
     }
 
     #[test]

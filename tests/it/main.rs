@@ -27,3 +27,4 @@ mod store_faults;
 mod store_process;
 mod streams;
 mod tidy;
+mod variables;

@@ -8,13 +8,14 @@ use toolbatch::{
     clock::Clock,
     proto::{
         EndTaskRequest, ExecuteBatchRequest, ListBatchesRequest, ListKeysRequest, ReadStepResultRequest,
-        batch_event::Event,
+        batch_event::Event, execute_batch_request::Source,
     },
     store::{Commit, Memory, Order, Store as _, layout, records},
 };
 
 use crate::{
     backend::ScriptedBackend,
+    refusal::violations,
     rig::{Ran, Rig, batch, call, keyed},
 };
 
@@ -70,6 +71,8 @@ async fn a_task_is_dropped_whole_and_one_with_an_unfinished_batch_is_not() {
     let running = in_task("live", batch(vec![blob("r", 5_000), call("effect", r#"{"id":"running"}"#)]));
     let mut events = rig.open(running).await.expect("taken in");
     events.until(|event| matches!(event, Event::CallFinished(_))).await;
+    let plan = format!("\"{}\"", "x".repeat(100_000));
+    rig.set_variable("gone", "plan", &plan).await.expect("set");
     let gone = in_task("gone", batch(vec![blob("k", 1 << 20), blob("l", 10), keyed("f", "fail", "{}")]));
     let ran = rig.run(gone.clone()).await;
     let steps: Vec<_> = ran.results().iter().map(|result| result.step_id.clone()).collect();
@@ -87,7 +90,10 @@ async fn a_task_is_dropped_whole_and_one_with_an_unfinished_batch_is_not() {
     let listed = rig.batches().list_batches(ListBatchesRequest::default()).await.expect("listed").into_inner();
     assert_eq!(listed.batches.iter().map(|batch| batch.batch_id.as_str()).collect::<Vec<_>>(), ["batch of live"]);
 
-    // The same ids are free again, and so are the keys.
+    // The same ids are free again, and so are the keys and names.
+    let by_name = ExecuteBatchRequest { source: Some(Source::CallsRef("${plan}".into())), ..batch(vec![]) };
+    let found = violations(&rig.refused(ExecuteBatchRequest { task_id: "gone".into(), ..by_name }).await);
+    assert!(found[0].1.contains("missing step output plan"), "{found:?}");
     let again = rig.run(ExecuteBatchRequest { options: None, ..gone }).await;
     assert_eq!(again.statuses(), ["completed", "completed", "failed"]);
     assert!(steps.iter().all(|step| again.results().iter().all(|result| result.step_id != *step)));
@@ -139,6 +145,21 @@ async fn no_clock_makes_a_task_go_sooner_or_later() {
     let mut rig = Rig::start_on_with(Arc::new(store.clone()), change).await;
     until("both are dropped", || async { leftovers(&store) == 0 }).await;
     assert!(age(&store) >= reached);
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_task_of_variables_alone_is_dropped_with_their_files() {
+    let store = Memory::new();
+    let change = |config: &mut toolbatch::config::Config| config.retention = SHORT;
+    let mut rig = Rig::start_on_with(Arc::new(store.clone()), change).await;
+    for value in ["1".to_owned(), format!("\"{}\"", "x".repeat(100_000))] {
+        rig.set_variable("T", "", &value).await.expect("set");
+    }
+    assert!(leftovers(&store) > 0);
+    until("all is dropped", || async { leftovers(&store) == 0 }).await;
+    until("its blob goes", || async { store.closed_blob_files().expect("listed").is_empty() }).await;
+    assert_eq!(rig.set_variable("T", "", "1").await.expect("set"), "VAR_1", "it begins anew");
     rig.stop().await;
 }
 

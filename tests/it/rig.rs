@@ -9,7 +9,7 @@ use toolbatch::{
         Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
         EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListBatchesRequest,
         ListBatchesResponse, ListKeysRequest, ListStepsRequest, ListStepsResponse, ReadStepResultRequest,
-        SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
+        SetVariableRequest, SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
         batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
         tool_service_client::ToolServiceClient,
     },
@@ -233,6 +233,12 @@ impl Client {
     pub(crate) async fn settle(&self, key: &str, fate: Fate) -> Result<KeyRecord, Status> {
         let request = SettleKeyRequest { task_id: "T".into(), key: key.into(), fate: Some(fate) };
         Ok(self.tasks().settle_key(request).await?.into_inner().key.expect("a key"))
+    }
+
+    /// Gives the name that it is under.
+    pub(crate) async fn set_variable(&self, task_id: &str, name: &str, value: &str) -> Result<String, Status> {
+        let request = SetVariableRequest { task_id: task_id.into(), name: name.into(), value_json: value.into() };
+        Ok(self.tasks().set_variable(request).await?.into_inner().name)
     }
 
     pub(crate) async fn end_task(&self, task_id: &str, reason: &str) -> Result<(), Status> {

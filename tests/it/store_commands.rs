@@ -79,6 +79,7 @@ async fn made() -> (TempDir, ScriptedBackend) {
     let options = toolbatch::proto::BatchOptions { stop_on_error: Some(false), ..parallel(2) };
     let request = ExecuteBatchRequest { batch_id: "B".into(), options: Some(options), ..batch(calls) };
     assert_eq!(client.run(request).await.summary().succeeded, 3);
+    client.set_variable("T", "plan", &format!("\"{}\"", "x".repeat(8_000))).await.expect("set");
     let held = backend.hold("open");
     let open = client.open(batch(vec![effect("open"), call("echo", "{}")])).await.expect("taken in");
     backend.journal().wait_for(|entries| entries.iter().any(|entry| entry.id == "open")).await;
@@ -101,7 +102,7 @@ async fn a_whole_store_is_called_whole_in_words_and_in_json() {
     let checked = store(&["check"], &[&data]);
     assert_code(&checked, 0);
     let text = stdout(&checked);
-    assert!(text.contains(": whole; 1 tasks, 2 batches, 5 steps, ") && text.contains(" 2 blobs of "), "{text}");
+    assert!(text.contains(": whole; 1 tasks, 2 batches, 5 steps, ") && text.contains(" 3 blobs of "), "{text}");
     let checked = store(&["check", "--json"], &[&data]);
     assert_code(&checked, 0);
     let json: serde_json::Value = serde_json::from_str(&stdout(&checked)).expect("one object");
@@ -154,13 +155,14 @@ async fn what_does_not_fit_together_is_named_by_task_and_record() {
         let (low, high) = (layout::step_locator(nil()), layout::step_locator(max()));
         store.scan(&low..&high, Order::Ascending, 1).expect("read")[0].0.clone()
     };
-    let changes: [Change<'_>; 7] = [
+    let changes: [Change<'_>; 8] = [
         (&|_| (layout::task_locator("default", "T"), None), "what finds it by its name is gone"),
         (&|_| (layout::batch_locator("default", "B"), None), "what finds it by its id is gone"),
         (&|_| (layout::open_batch(BatchNo(2)), None), "it has not ended, and what says so is gone"),
         (&|_| (layout::entry(task, first, 3), None), "the log of batch 1 does not fold"),
         (&|store| (step(store), None), "what finds it by its id is gone"),
         (&|_| (layout::task_key(task, "one"), Some("\u{1}x".into())), "a record cannot be read"),
+        (&|_| (layout::variable(task, "plan"), Some("\u{1}".into())), "a record lacks its value"),
         (&|_| (layout::task(task), Some(records::encode(&records::Task::default()))), "which has another name"),
     ];
     for (change, told) in changes {

@@ -125,6 +125,8 @@ async fn new_work_is_refused_before_the_store_is_full_and_what_runs_ends() {
     store.refuse_new_work_with(full());
     let before = store.commits();
     assert_refused(&rig.refused(batch(vec![effect("c")])).await, Code::ResourceExhausted, "STORE_FULL");
+    let variable = rig.set_variable("T", "a", "1").await.expect_err("it is refused");
+    assert_refused(&variable, Code::ResourceExhausted, "STORE_FULL");
     assert_eq!(store.commits(), before, "nothing is recorded of what is refused");
     held.release();
     let ran = Ran { events: events.rest().await.expect("it ends") };

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     batch::{
-        core::{BatchNo, Input},
+        core::{BatchNo, Input, TaskNo},
         event::{Ending, Event},
         outcome::{Body, Outcome, Payload},
         sim::plan::TOOLS,
@@ -21,7 +21,7 @@ use crate::{
     },
     clock::Clock,
     dispatch::{Backends, pipe},
-    engine::{accept::StartRequest, read::Reader, run::Loop},
+    engine::{Error, accept::StartRequest, read::Reader, run::Loop, variables::SetRequest},
     store::{Memory, records::Outline},
 };
 
@@ -88,4 +88,36 @@ async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_in_the_sam
     let Event::CallFinished(finished) = &second[1] else { panic!("{second:?}") };
     assert!(matches!(finished.ending, Ending::Skipped { args_changed: false, .. }), "{finished:?}");
     assert!(matches!(second[2], Event::BatchFinished { .. }));
+}
+
+/// Sets a variable of the batches' task; gives where its name will be told.
+fn set(engine: &mut Loop, name: Option<&str>) -> oneshot::Receiver<Result<String, Error>> {
+    let (reply, answer) = oneshot::channel();
+    engine.set_variable(SetRequest {
+        tenant: TENANT.into(),
+        task_id: "task".into(),
+        name: name.map(str::to_owned),
+        value: Payload { bytes: 1, body: Body::Inline(Bytes::from_static(b"1")) },
+        lease: None,
+        writer: String::new(),
+        reply,
+    });
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_with_a_tasks_first_variable_is_of_the_same_task() {
+    let (mut engine, _background) = engine().await;
+    let mut answers = vec![set(&mut engine, None), set(&mut engine, Some("VAR_2")), set(&mut engine, None)];
+    engine.start(batch("batch 0"));
+    answers.push(set(&mut engine, None));
+    for answer in &mut answers {
+        assert!(answer.try_recv().is_err(), "nobody is told before it is durable");
+    }
+    engine.commit().unwrap();
+    let names: Vec<String> = answers.iter_mut().map(|answer| answer.try_recv().unwrap().unwrap()).collect();
+    assert_eq!(names, ["VAR_1", "VAR_2", "VAR_3", "VAR_4"]);
+    assert_eq!(engine.counters.next_task, 2);
+    assert_eq!(engine.reader.find(TENANT, "batch 0").unwrap().task, TaskNo(1));
+    assert_eq!(engine.reader.task_head(TaskNo(1)).unwrap().last_variable, 4);
 }

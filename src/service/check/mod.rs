@@ -8,6 +8,7 @@ mod options;
 mod reference;
 mod task;
 mod text;
+mod variable;
 
 #[cfg(test)]
 mod model;
@@ -26,6 +27,7 @@ pub use fit::{Fitted, MAX_STATUS_BYTES, fit};
 pub use options::{MAX_ATTEMPTS, MAX_BACKOFF, MAX_CALL_TIMEOUT, MAX_CONCURRENCY, MAX_MULTIPLIER};
 pub use task::{MAX_REASON_BYTES, check_end, check_settle};
 pub use text::{MAX_AGENT_ID_BYTES, MAX_BATCH_ID_BYTES, MAX_TASK_ID_BYTES};
+pub use variable::{Assignment, MAX_VALUE_BYTES, check_variable};
 
 /// The longest description of one violation. The longest that this module writes itself has less; what is cut is text from elsewhere.
 const MAX_DESCRIPTION_BYTES: usize = 1024;

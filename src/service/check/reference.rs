@@ -58,7 +58,7 @@ impl<'a> Reference<'a> {
 }
 
 /// Letters, digits and `_`, no digit first.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

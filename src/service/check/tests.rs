@@ -3,6 +3,7 @@
 mod any_request;
 mod content;
 mod fit;
+mod variable;
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A task's own records, in the order of their keys: batches, logs, blob files, head, keys, steps.
+//! A task's own records, in the order of their keys: batches, logs, blob files, head, keys, steps, variables.
 
 use std::collections::BTreeMap;
 
@@ -55,6 +55,7 @@ impl TaskCheck {
             Some(b'H') => self.head(check, value),
             Some(b'K') => self.key(key, value),
             Some(b'S') => self.step_part(check, key, value),
+            Some(b'V') => self.variable(check, value),
             Some(_) | None => Err("no record of a task is of this kind".to_owned()),
         };
         if let Err(what) = found {
@@ -155,6 +156,11 @@ impl TaskCheck {
         } else {
             Err(format!("it is that of key {name:?}, which belongs elsewhere"))
         }
+    }
+
+    fn variable(&self, check: &mut Check<'_>, value: &Bytes) -> Result<(), String> {
+        let variable = records::decode_variable(value).map_err(|error| error.to_string())?;
+        self.payload(check, &variable.value, 0).map(drop)
     }
 
     fn step_part(&mut self, check: &mut Check<'_>, key: &Bytes, value: &Bytes) -> Result<(), String> {

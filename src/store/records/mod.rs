@@ -5,6 +5,7 @@ mod log;
 mod step;
 #[cfg(test)]
 mod tests;
+mod variable;
 mod wire;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -12,6 +13,7 @@ use prost::Message;
 
 pub use self::{
     batch::{BatchEnd, BatchRecord, Outline},
+    variable::VariableRecord,
     wire::{Counters, Locator, OpenBatch, Task},
 };
 use super::Error;
@@ -88,4 +90,15 @@ pub fn encode_batch(batch: &BatchRecord) -> Bytes {
 /// Reads a batch's head.
 pub fn decode_batch(value: &Bytes) -> Result<BatchRecord, Error> {
     batch::batch_from_wire(decode(value)?)
+}
+
+/// A variable of a task; its name stands in its key.
+#[must_use]
+pub fn encode_variable(variable: &VariableRecord) -> Bytes {
+    encode(&variable::to_wire(variable))
+}
+
+/// Reads a variable.
+pub fn decode_variable(value: &Bytes) -> Result<VariableRecord, Error> {
+    variable::from_wire(decode(value)?)
 }

@@ -162,6 +162,29 @@ fn keys_are_read_back() {
     }
 }
 
+fn variables() -> [VariableRecord; 2] {
+    let inline = Payload { bytes: 4, body: Body::Inline(Bytes::from_static(b"1.10")) };
+    let blob = Payload { bytes: 9, body: Body::Blob(BlobRef { file: 2, offset: 4_096, bytes: 9 }) };
+    [
+        VariableRecord { value: inline, update_time: Timestamp(6), writer: "orders".into() },
+        VariableRecord { value: blob, update_time: Timestamp(-1), writer: String::new() },
+    ]
+}
+
+#[test]
+fn variables_are_read_back_and_their_written_form_does_not_change() {
+    for (variable, golden) in variables().into_iter().zip(GOLDEN_VARIABLES) {
+        let written = encode_variable(&variable);
+        assert_eq!(hex(&written), golden);
+        assert_eq!(decode_variable(&written).expect("it is read"), variable);
+    }
+    let numbered = Task { task_id: "T".into(), last_variable: 3, ..Task::default() };
+    assert_eq!(hex(&encode(&numbered)), "011201544003");
+}
+
+const GOLDEN_VARIABLES: [&str; 2] =
+    ["010a060a04312e313010061a066f7264657273", "010a0912070802108020180910ffffffffffffffffff01"];
+
 #[test]
 fn a_spec_is_read_back_with_its_lanes() {
     let spec = Spec {
