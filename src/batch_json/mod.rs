@@ -88,6 +88,15 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<ExecuteBatchRequest, Error>
     if problems.is_empty() { Ok(request) } else { Err(Error::Invalid(problems)) }
 }
 
+/// Reads the calls of a list that stands by itself, such as one that a reference leads to. `path` is what problems call it.
+pub fn parse_calls(text: &str, path: &str) -> Result<Vec<ToolCall>, Error> {
+    let list: &RawValue = serde_json::from_str(text).map_err(|error| Error::Syntax(error.to_string()))?;
+    let mut reader = Reader::new();
+    let calls = calls(&mut reader, path, list).unwrap_or_default();
+    let problems = reader.finish();
+    if problems.is_empty() { Ok(calls) } else { Err(Error::Invalid(problems)) }
+}
+
 fn batch(reader: &mut Reader, whole: &RawValue, dialect: Dialect) -> ExecuteBatchRequest {
     let known = match dialect {
         Dialect::Model => MODEL_FIELDS,
@@ -149,27 +158,21 @@ fn retry(reader: &mut Reader, raw: &RawValue) -> Option<RetryPolicy> {
 fn source(reader: &mut Reader, raw: &RawValue) -> Option<Source> {
     match kind(raw) {
         read::Kind::String => reader.string("calls", raw, LIST_EXPECTED).map(Source::CallsRef),
-        read::Kind::Array => {
-            let elements: Elements<'_> = reader.elements("calls", raw, MAX_CALLS)?;
-            if elements.total > MAX_CALLS {
-                reader.problem(
-                    "calls",
-                    format!("expected at most {MAX_CALLS} calls, found {}; split the list", elements.total),
-                );
-            }
-            let calls = elements
-                .kept
-                .into_iter()
-                .enumerate()
-                .filter_map(|(index, raw)| call(reader, &format!("calls[{index}]"), raw))
-                .collect();
-            Some(Source::CallList(CallList { calls }))
-        }
+        read::Kind::Array => Some(Source::CallList(CallList { calls: calls(reader, "calls", raw)? })),
         read::Kind::Object | read::Kind::Number | read::Kind::Bool | read::Kind::Null => {
             reader.problem("calls", format!("expected {LIST_EXPECTED}, found {}", found(raw)));
             None
         }
     }
+}
+
+fn calls(reader: &mut Reader, path: &str, raw: &RawValue) -> Option<Vec<ToolCall>> {
+    let elements: Elements<'_> = reader.elements(path, raw, MAX_CALLS)?;
+    if elements.total > MAX_CALLS {
+        reader.problem(path, format!("expected at most {MAX_CALLS} calls, found {}; split the list", elements.total));
+    }
+    let kept = elements.kept.into_iter().enumerate();
+    Some(kept.filter_map(|(index, raw)| call(reader, &format!("{path}[{index}]"), raw)).collect())
 }
 
 fn call(reader: &mut Reader, path: &str, raw: &RawValue) -> Option<ToolCall> {

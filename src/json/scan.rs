@@ -99,6 +99,11 @@ impl<'a> Scanner<'a> {
         self.token_start
     }
 
+    /// The offset behind the last token.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
     fn value(&mut self, first: Option<u8>) -> Result<Token<'a>, Fault> {
         match first {
             Some(b'{') => Ok(self.open(Container::Object)),

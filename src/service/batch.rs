@@ -12,10 +12,10 @@ use crate::{
     batch::{core::BatchNo, spec::Spec},
     clock::Clock,
     engine::{
-        Engine, PlannedCall,
+        Engine, Error, PlannedCall,
         read::{BatchView, Located, Reader},
     },
-    proto::{self, batch_event, batch_service_server::BatchService},
+    proto::{self, batch_event, batch_service_server::BatchService, execute_batch_request::Source},
     store::records::BatchRecord,
 };
 
@@ -50,13 +50,13 @@ impl BatchService for Batches {
             if let Some(batch_id) = known {
                 self.engine.claimed(TENANT, batch_id, digest).await.map_err(status::engine)?;
             }
-            return self.plan(&request).await;
+            return self.plan(request).await;
         }
         let attached = self.engine.attach(TENANT, known, digest).await.map_err(status::engine)?;
         let (batch_id, watch) = if let Some(attached) = attached {
             attached
         } else {
-            let spec = check::check(&request).map_err(|refusal| status::refusal(&refusal))?;
+            let spec = self.checked(request).await?;
             self.engine.execute(TENANT, spec).await.map_err(status::engine)?
         };
         Ok(Response::new(stream::events(self.engine.clone(), batch_id, watch, deadline, execute_response)))
@@ -122,7 +122,7 @@ impl BatchService for Batches {
 }
 
 /// A batch without its results: from its head where it has ended, from its log where it runs.
-fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Batch, crate::engine::Error> {
+fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Batch, Error> {
     let outline = reader.outline(head)?;
     if head.end.is_some() {
         return Ok(convert::ended_batch(head, &outline));
@@ -138,16 +138,30 @@ fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Bat
 }
 
 impl Batches {
+    /// Checks the request whole, with the list that its reference leads to (R1, R2).
+    async fn checked(&self, request: proto::ExecuteBatchRequest) -> Result<Spec, Status> {
+        let name = match &request.source {
+            Some(Source::CallsRef(text)) => check::named_output(text),
+            Some(Source::CallList(_)) | None => None,
+        };
+        let Some(name) = name else { return check::check(&request).map_err(|refusal| status::refusal(&refusal)) };
+        let output = self.engine.variable(TENANT, &request.task_id, name).await.map_err(status::engine)?;
+        // Somebody else's output can be large, and no other request should wait while it is read.
+        let checked = tokio::task::spawn_blocking(move || check::check_with_output(&request, &output)).await;
+        checked.map_err(|_| status::engine(Error::Stopping))?.map_err(|refusal| status::refusal(&refusal))
+    }
+
     /// Checks the request and shows what would become of it; runs nothing.
     async fn plan(
         &self,
-        request: &proto::ExecuteBatchRequest,
+        request: proto::ExecuteBatchRequest,
     ) -> Result<Response<Events<proto::ExecuteBatchResponse>>, Status> {
-        let spec = check::check(request).map_err(|refusal| status::refusal(&refusal))?;
+        let batch_id = request.batch_id.clone();
+        let spec = self.checked(request).await?;
         let shown = spec.clone();
         let planned = self.engine.plan(TENANT, spec).await.map_err(status::engine)?;
         let event = proto::BatchEvent {
-            batch_id: request.batch_id.clone(),
+            batch_id,
             sequence: 0,
             time: Some(convert::timestamp(self.clock.now().wall)),
             event: Some(batch_event::Event::BatchPlanned(plan_message(&shown, planned))),

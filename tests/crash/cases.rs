@@ -2,7 +2,7 @@
 
 use toolbatch::proto::{
     BatchEvent, BatchMode, BatchOptions, CallErrorReason, CallResult, ExecuteBatchRequest, InDoubtPolicy, RetryPolicy,
-    ToolCall, batch_event::Event,
+    ToolCall, batch_event::Event, execute_batch_request::Source,
 };
 
 use crate::{
@@ -272,4 +272,37 @@ async fn c43_a_slow_reader_gets_everything_over_a_kill() {
     let log = &evidence.stories[0].log;
     let interrupted: usize = resumed(log).iter().map(Vec::len).sum();
     assert_eq!(log.len(), 402 + 1 + interrupted, "every call's start and end, the reruns, and the interruption");
+}
+
+/// The part of C50 with a crash: b is told to kill the server, by a gate that holds it until that is done.
+#[tokio::test(flavor = "multi_thread")]
+async fn c50_a_resumed_batch_goes_on_with_the_list_that_it_started_with() {
+    let mut setting = Setting::started().await;
+    let client = setting.client();
+    let list = r#"{"calls":[{"tool":"effect","args":{"id":"a"}},{"tool":"effect","args":{"id":"b"}},{"tool":"effect","args":{"id":"c"}}]}"#;
+    client.set_variable("T", "VAR_1", list).await;
+    // What it runs, for the checker; the server gets the reference.
+    let told = batch("b", ["a", "b", "c"].map(effect).to_vec(), BatchOptions::default());
+    let request = ExecuteBatchRequest { source: Some(Source::CallsRef("${VAR_1}.calls".into())), ..told.clone() };
+    let gates = [setting.backend.hold("a"), setting.backend.hold("b")];
+    let kill = async {
+        let journal = setting.backend.journal().clone();
+        let begins = async |id: &str| journal.wait_for(|entries| entries.iter().any(|entry| entry.id == id)).await;
+        begins("a").await;
+        client.set_variable("T", "VAR_1", r#"{"calls":[]}"#).await;
+        let [a, b] = gates;
+        a.release();
+        begins("b").await;
+        setting.kill().await;
+        b.release();
+        setting.restart();
+    };
+    let (before, ()) = tokio::join!(client.execute(&request, |_| true), kill);
+    // "Start it again": the same request attaches, although its reference leads to nothing that could run by now.
+    let again = client.run(&request, Return::Repeat).await;
+    let streams = [vec![before], again].concat();
+    let evidence = setting.evidence(vec![(told, streams)]).await;
+    setting.judge(&evidence, "C50");
+    assert_eq!(resumed(&evidence.stories[0].log), [[1]]);
+    assert_eq!(["a", "b", "c"].map(|id| runs(&evidence.journal, id).len()), [1, 2, 1]);
 }

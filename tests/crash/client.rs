@@ -6,7 +6,7 @@ use tonic::{Code, Status, Streaming, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_client::HealthClient};
 use toolbatch::proto::{
     Batch, BatchEvent, ExecuteBatchRequest, ExecuteBatchResponse, GetBatchRequest, GetStepRequest,
-    ReadStepResultRequest, Step, WatchBatchRequest, WatchBatchResponse, batch_event::Event,
+    ReadStepResultRequest, SetVariableRequest, Step, WatchBatchRequest, WatchBatchResponse, batch_event::Event,
     batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
 };
 
@@ -237,6 +237,16 @@ impl Client {
             async move { Ok(client.tasks().get_step(request).await?.into_inner()) }
         };
         self.answer(ask).await.step.expect("an answer holds a step")
+    }
+
+    pub(crate) async fn set_variable(&self, task_id: &str, name: &str, value: &str) {
+        let request =
+            SetVariableRequest { task_id: task_id.to_owned(), name: name.to_owned(), value_json: value.to_owned() };
+        let ask = || {
+            let (client, request) = (self.clone(), request.clone());
+            async move { Ok(client.tasks().set_variable(request).await?.into_inner()) }
+        };
+        self.answer(ask).await;
     }
 
     /// A call's full result.

@@ -11,6 +11,7 @@ mod keys;
 mod order;
 mod parking;
 mod process;
+mod references;
 mod refusal;
 mod requests;
 mod results;

@@ -6,6 +6,7 @@ mod duration;
 mod fit;
 mod options;
 mod reference;
+mod resolve;
 mod task;
 mod text;
 mod variable;
@@ -17,6 +18,7 @@ mod tests;
 
 use crate::{
     batch::spec::Spec,
+    engine::variables::Output,
     json,
     proto::{self, execute_batch_request::Source},
 };
@@ -25,6 +27,7 @@ pub use calls::{MAX_ARGS_BYTES, MAX_KEY_BYTES, MAX_TOOL_BYTES};
 pub use content::content_digest;
 pub use fit::{Fitted, MAX_STATUS_BYTES, fit};
 pub use options::{MAX_ATTEMPTS, MAX_BACKOFF, MAX_CALL_TIMEOUT, MAX_CONCURRENCY, MAX_MULTIPLIER};
+pub use resolve::named_output;
 pub use task::{MAX_REASON_BYTES, check_end, check_settle};
 pub use text::{MAX_AGENT_ID_BYTES, MAX_BATCH_ID_BYTES, MAX_TASK_ID_BYTES};
 pub use variable::{Assignment, MAX_VALUE_BYTES, check_variable};
@@ -84,27 +87,39 @@ impl Refusal {
 
 /// A list of calls and the path by which a client knows it: `call_list.calls`, or `calls_ref` for one that came by reference.
 #[derive(Clone, Copy, Debug)]
-pub struct List<'a> {
+struct List<'a> {
     /// As they were sent, or as they stood in the variable.
-    pub calls: &'a [proto::ToolCall],
+    calls: &'a [proto::ToolCall],
     /// The path of the list; `[3].key` is put behind it.
-    pub field: &'a str,
+    field: &'a str,
 }
 
-/// Checks a request with the list that it holds itself.
+/// Checks a request with the list that it holds itself. One by reference is refused, as if its task had no outputs.
 ///
 /// # Errors
 /// Every violation of R1, in the order of the request's fields.
 pub fn check(request: &proto::ExecuteBatchRequest) -> Result<Spec, Refusal> {
-    check_with(request, own_list(request))
+    check_with_output(request, &Output::default())
 }
 
-/// Checks a request with its list already found, or with the reason why there is none. Where there is none, the rest of the request is
-/// checked all the same.
+/// Checks a request, with what its task has under the name that its reference is to.
 ///
 /// # Errors
-/// Every violation of R1, in the order of the request's fields.
-pub fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Violation>) -> Result<Spec, Refusal> {
+/// Every violation of R1 and R2, in the order of the request's fields.
+pub fn check_with_output(request: &proto::ExecuteBatchRequest, output: &Output) -> Result<Spec, Refusal> {
+    match &request.source {
+        Some(Source::CallList(list)) => check_with(request, Ok(List { calls: &list.calls, field: "call_list.calls" })),
+        Some(Source::CallsRef(text)) => {
+            let calls = resolve::calls(text, output);
+            check_with(request, calls.as_deref().map(|calls| List { calls, field: "calls_ref" }).map_err(Clone::clone))
+        }
+        None => check_with(request, Err(no_source())),
+    }
+}
+
+/// Checks a request with its list already found, or with the reasons why there is none. Where there is none, the rest of the request is
+/// checked all the same.
+fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Refusal>) -> Result<Spec, Refusal> {
     let mut violations = Violations::default();
     text::check(&mut violations, "task_id", &request.task_id, 1, MAX_TASK_ID_BYTES);
     text::check(&mut violations, "agent_id", &request.agent_id, 0, MAX_AGENT_ID_BYTES);
@@ -116,8 +131,9 @@ pub fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, V
     let (options, path) = options::check(&mut in_options, request.options.as_ref().unwrap_or(&unset));
     let calls = match list {
         Ok(list) => calls::check(&mut violations, list, path.as_ref()),
-        Err(violation) => {
-            violations.0.push(violation);
+        Err(Refusal { first, rest }) => {
+            violations.0.push(first);
+            violations.0.extend(rest);
             Vec::new()
         }
     };
@@ -134,16 +150,12 @@ pub fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, V
     })
 }
 
-fn own_list(request: &proto::ExecuteBatchRequest) -> Result<List<'_>, Violation> {
-    match &request.source {
-        Some(Source::CallList(list)) => Ok(List { calls: &list.calls, field: "call_list.calls" }),
-        Some(Source::CallsRef(text)) => Err(reference::unresolved(text)),
-        None => Err(Violation::new(
-            "call_list",
-            "neither call_list nor calls_ref arrived; expected a list of 1 to 200 calls in call_list, or in calls_ref a reference \
-             to one, such as ${VAR_1}.calls",
-        )),
-    }
+fn no_source() -> Refusal {
+    Refusal::new(Violation::new(
+        "call_list",
+        "neither call_list nor calls_ref arrived; expected a list of 1 to 200 calls in call_list, or in calls_ref a reference to one, \
+         such as ${VAR_1}.calls",
+    ))
 }
 
 /// The violations found so far. A check that finds one goes on with whatever value is at hand: the request is refused, so the value

@@ -3,6 +3,7 @@
 mod any_request;
 mod content;
 mod fit;
+mod reference;
 mod variable;
 
 use std::time::Duration;
@@ -155,58 +156,6 @@ fn a_request_needs_a_list() {
     let no_source = refused(&ExecuteBatchRequest { source: None, ..one_call() });
     assert!(no_source[0].starts_with("call_list: neither call_list nor calls_ref arrived; expected"), "{no_source:?}");
     assert_eq!(no_source.len(), 1);
-}
-
-#[test]
-fn r2_a_reference_without_an_output_behind_it_is_refused_by_name() {
-    let with_ref = |text: &str| {
-        let all = refused(&ExecuteBatchRequest { source: Some(Source::CallsRef(text.to_owned())), ..one_call() });
-        assert_eq!(all.len(), 1, "{all:?}");
-        all[0].clone()
-    };
-    for text in ["${VAR_3}", "${VAR_3}.calls", "${VAR_3}[2].größe-1[0]", "${VAR_3}.$"] {
-        assert_eq!(
-            with_ref(text),
-            format!(
-                "calls_ref: \"{text}\": missing step output VAR_3; expected the name of an output that this task has"
-            )
-        );
-    }
-    for text in
-        ["run ${VAR_1}", "${VAR_1}.calls now", "${VAR_1}[x]", "${VAR_1}[]", "${VAR_1}..a", "${VAR_1}.", " ${VAR_1}"]
-    {
-        let refused = with_ref(text);
-        assert!(
-            refused.starts_with(&format!("calls_ref: \"{text}\" holds a reference inside a larger text")),
-            "{refused}"
-        );
-        assert!(refused.contains("${VAR_1}.calls"), "{refused}");
-    }
-    for text in ["VAR_1", "${1VAR}", "${}", "${VAR-1}", "${VAR_1", "[{\"tool\":1}]", "$VAR_1", " "] {
-        let refused = with_ref(text);
-        assert!(refused.contains(" is no reference; expected one reference and nothing else"), "{refused}");
-    }
-    assert!(with_ref("").contains("there is no list to run"));
-    assert!(with_ref(&format!("${{{}}}", "V".repeat(1 << 20))).len() < 400);
-}
-
-#[test]
-fn r2_a_list_found_elsewhere_is_checked_under_its_own_name() {
-    let by_reference =
-        ExecuteBatchRequest { source: Some(Source::CallsRef("${VAR_1}".to_owned())), ..with_options(|o| o.mode = 9) };
-    let found = [call("a", "{}"), call("a", "[]")];
-    let refusal = check_with(&by_reference, Ok(List { calls: &found, field: "calls_ref" })).unwrap_err();
-    let fields: Vec<_> = refusal.violations().map(|violation| violation.field.as_str()).collect();
-    assert_eq!(fields, ["calls_ref[1].args_json", "calls_ref[1].key", "options.mode"]);
-
-    let not_found = check_with(&by_reference, Err(Violation::new("calls_ref", "it leads nowhere"))).unwrap_err();
-    assert_eq!(not_found.count(), 2);
-    assert_eq!(not_found.violations().next(), Some(&Violation::new("calls_ref", "it leads nowhere")));
-
-    let sound = ExecuteBatchRequest { options: None, ..by_reference };
-    let spec = check_with(&sound, Ok(List { calls: &found[..1], field: "calls_ref" })).unwrap();
-    assert_eq!(spec.calls[0].key.as_deref(), Some("a"));
-    assert_eq!(spec.content_digest, content_digest(&sound), "the reference counts as text, not what it led to");
 }
 
 /// A request with one of its texts set, by field path.
