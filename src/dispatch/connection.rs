@@ -127,8 +127,7 @@ impl Tasks {
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Tasks {
     fn execute(&self, future: F) {
-        // One for each request, and as large as hyper's largest: boxed, it is not copied from hand to hand.
-        self.spawn(Box::pin(future));
+        self.spawn(future);
     }
 }
 
