@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use bytes::Bytes;
 
 use super::{integrity::account, journal::Journal, layers::Layers, overlay::Records, supply::Supply};
-use crate::store::{Commit, Error, bounds::not_new};
+use crate::{
+    seeded::{self, Bug},
+    store::{Commit, Error, bounds::not_new},
+};
 
 /// Makes commits one after the other.
 #[derive(Debug)]
@@ -31,7 +34,8 @@ impl Writer {
             }
         }
         let new: HashSet<Bytes> = commit.new_keys().cloned().collect();
-        if cfg!(debug_assertions) {
+        // This check stops the server at that bug; a release would go on with it, and is what the suite is for.
+        if cfg!(debug_assertions) && !seeded::has(Bug::KeysNotReadOnResume) {
             for key in &new {
                 if layers.get(key)?.is_some() {
                     return Err(not_new(key));
