@@ -239,11 +239,11 @@ impl Index {
         Ok(Some((Bytes::copy_from_slice(&first), self.checked(&first, &page)?)))
     }
 
-    /// The first page that begins in a range.
-    pub(super) fn first_page(&self, span: (Bound<&Bytes>, Bound<&Bytes>)) -> Result<Option<(Bytes, IVec)>, Error> {
-        let span: Span<'_> = (span.0.map(|key| &key[..]), span.1.map(|key| &key[..]));
+    /// The key of the first page that begins after a key.
+    pub(super) fn next_page(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        let span: Span<'_> = (Bound::Excluded(key), Bound::Unbounded);
         let found = self.guard("read", || self.db.range::<&[u8], Span<'_>>(span).next().transpose())?;
-        Ok(found.map(|(first, page)| (Bytes::copy_from_slice(&first), page)))
+        Ok(found.map(|(first, _)| Bytes::copy_from_slice(&first)))
     }
 
     /// The records of a page.
@@ -349,11 +349,9 @@ impl Index {
         let below = records.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(CHECKPOINT_KEY)));
         let above = records.range::<[u8], _>((Bound::Excluded(CHECKPOINT_KEY), Bound::Unbounded));
         let mut packer = Packer::new(self);
-        for (key, value) in below.map(|(key, value)| (key, value.as_ref())).chain([(&own.0, Some(&own.1))]) {
+        let [below, above] = [below, above].map(|range| range.map(|(key, value)| (key, value.as_ref())));
+        for (key, value) in below.chain([(&own.0, Some(&own.1))]).chain(above) {
             packer.change(key, value)?;
-        }
-        for (key, value) in above {
-            packer.change(key, value.as_ref())?;
         }
         let batch = packer.finish();
         self.guard("write", || {

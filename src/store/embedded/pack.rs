@@ -1,9 +1,6 @@
 //! The records of a checkpoint become changed pages of sled.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound::{Excluded, Unbounded},
-};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
@@ -67,8 +64,7 @@ impl<'a> Packer<'a> {
 
     /// The page that a record belongs to.
     fn find(&self, key: &Bytes) -> Result<Open, Error> {
-        let above = self.index.first_page((Excluded(key), Unbounded))?;
-        let until = above.map(|(above, _)| above).filter(|above| page::may_share(above, key));
+        let until = self.index.next_page(key)?.filter(|next| page::may_share(next, key));
         let Some((stored, content)) = self.index.page_of(key)? else {
             return Ok(Open { from: key.clone(), until, stored: None, records: BTreeMap::new() });
         };

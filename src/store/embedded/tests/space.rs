@@ -2,6 +2,15 @@
 
 use super::*;
 
+fn delete_all_but_task_1(store: &Embedded, model: &mut Model) {
+    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
+    for keys in doomed.chunks(100) {
+        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
+        store.commit(Commit { ops, ..Commit::default() }).unwrap();
+        model.retain(|key, _| !keys.contains(key));
+    }
+}
+
 #[test]
 fn space_of_deleted_records_is_given_back_at_a_start() {
     let dir = tempfile::tempdir().unwrap();
@@ -13,12 +22,7 @@ fn space_of_deleted_records_is_given_back_at_a_start() {
     let length = || fs::metadata(dir.path().join("sled/db")).unwrap().len();
     let full = length();
     let store = Embedded::open_with(dir.path(), &options).unwrap();
-    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
-    for keys in doomed.chunks(100) {
-        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { ops, ..Commit::default() }).unwrap();
-        model.retain(|key, _| !keys.contains(key));
-    }
+    delete_all_but_task_1(&store, &mut model);
     store.close().unwrap();
     assert!(length() >= full, "sled gives nothing back by itself");
     let store = Embedded::open_with(dir.path(), &options).unwrap();
@@ -37,12 +41,7 @@ fn emptied() -> (TempDir, Model, Options) {
     let options = Options { checkpoint: 64 << 10, journal_file: 1 << 20, compact_from: u64::MAX, ..small() };
     let store = Embedded::open_with(dir.path(), &options).unwrap();
     fill(&store, &mut model, 0..600);
-    let doomed: Vec<Bytes> = model.keys().filter(|key| group(key) != Some(1)).cloned().collect();
-    for keys in doomed.chunks(100) {
-        let ops = keys.iter().map(|key| (key.clone(), None)).collect();
-        store.commit(Commit { ops, ..Commit::default() }).unwrap();
-        model.retain(|key, _| !keys.contains(key));
-    }
+    delete_all_but_task_1(&store, &mut model);
     store.close().unwrap();
     (dir, model, Options { compact_from: 64 << 10, ..options })
 }
