@@ -223,9 +223,9 @@ impl Index {
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error> {
         let Some((first, page)) = self.page_of(key)? else { return Ok(None) };
         for record in page::records(&first, &page) {
-            let (found, value) = record.ok_or_else(|| self.unreadable(&first))?;
-            if found == key {
-                return Ok(Some(Bytes::copy_from_slice(value)));
+            let record = record.ok_or_else(|| self.unreadable(&first))?;
+            if record.has_key(key) {
+                return Ok(Some(Bytes::copy_from_slice(record.value)));
             }
         }
         Ok(None)
@@ -248,10 +248,8 @@ impl Index {
 
     /// The records of a page.
     pub(super) fn unpack(&self, first: &Bytes, page: &Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        let records = page::records(first, page).map(|record| {
-            let (key, value) = record?;
-            Some((Bytes::from(key), Bytes::copy_from_slice(value)))
-        });
+        let records = page::records(first, page);
+        let records = records.map(|record| record.map(|it| (it.key(), Bytes::copy_from_slice(it.value))));
         records.collect::<Option<_>>().ok_or_else(|| self.unreadable(first))
     }
 

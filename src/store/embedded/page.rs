@@ -42,8 +42,28 @@ fn short(length: usize) -> u16 {
     u16::try_from(length).expect("keys and values are at most some KiB long")
 }
 
+/// A record in its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    /// The part of its key that is the page's key's, too.
+    shared: &'a [u8],
+    rest: &'a [u8],
+    pub(super) value: &'a [u8],
+}
+
+impl Record<'_> {
+    pub(super) fn key(&self) -> Bytes {
+        [self.shared, self.rest].concat().into()
+    }
+
+    /// Whether it has this key; a page is searched by that, without a copy of each key.
+    pub(super) fn has_key(&self, key: &[u8]) -> bool {
+        key.strip_prefix(self.shared) == Some(self.rest)
+    }
+}
+
 /// The records of a page, in order, its key being the first one's; ends with `None` where it is not what [`encode`] writes.
-pub(super) fn records<'a>(first: &'a [u8], mut page: &'a [u8]) -> impl Iterator<Item = Option<(Vec<u8>, &'a [u8])>> {
+pub(super) fn records<'a>(first: &'a [u8], mut page: &'a [u8]) -> impl Iterator<Item = Option<Record<'a>>> {
     std::iter::from_fn(move || {
         if page.is_empty() {
             return None;
@@ -56,14 +76,13 @@ pub(super) fn records<'a>(first: &'a [u8], mut page: &'a [u8]) -> impl Iterator<
     })
 }
 
-fn next<'a>(first: &[u8], page: &mut &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
+fn next<'a>(first: &'a [u8], page: &mut &'a [u8]) -> Option<Record<'a>> {
     let shared = usize::from(*page.first()?);
     let rest = usize::from(u16::from_be_bytes(bytes_at(page, 1)?));
     let length = usize::from(u16::from_be_bytes(bytes_at(page, 3)?));
     let mut take = |length: usize| page.split_off(..length);
     take(OVERHEAD)?;
-    let key = [first.get(..shared)?, take(rest)?].concat();
-    Some((key, take(length)?))
+    Some(Record { shared: first.get(..shared)?, rest: take(rest)?, value: take(length)? })
 }
 
 #[cfg(test)]
@@ -81,8 +100,9 @@ mod tests {
         let page = pack(&list);
         let found: Vec<_> = records(b"Tabc", &page).map(Option::unwrap).collect();
         assert_eq!(found.len(), 4);
-        for ((key, value), (expected, content)) in found.iter().zip(list) {
-            assert_eq!((&key[..], *value), (expected.as_bytes(), content.as_bytes()));
+        for (record, (key, value)) in found.iter().zip(list) {
+            assert_eq!((record.key(), record.value), (Bytes::from(key), value.as_bytes()));
+            assert_eq!(found.iter().filter(|record| record.has_key(key.as_bytes())).count(), 1);
         }
         assert_eq!(page.len(), 4 * OVERHEAD + "one".len() + "d".len() + "dthree".len() + "bfour".len());
     }

@@ -428,7 +428,7 @@ fn change_in_sled(dir: &Path, key: &[u8], value: Option<&'static [u8]>) {
     change_page(dir, key, |first, page| {
         let mut records: Vec<(Bytes, Bytes)> = page::records(first, &page[4..])
             .map(Option::unwrap)
-            .map(|(key, value)| (key.into(), Bytes::copy_from_slice(value)))
+            .map(|record| (record.key(), Bytes::copy_from_slice(record.value)))
             .collect();
         let place = records.iter().position(|(found, _)| found == key).expect("the record is there");
         match value {
