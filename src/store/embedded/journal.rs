@@ -2,8 +2,8 @@
 //! one write and one fdatasync which changes no metadata, and needs no space on the disk.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -223,6 +223,22 @@ impl Journal {
     }
 }
 
+/// A file's content. What is blank in it, most of it as a rule, is left as the system hands out memory, and takes none.
+fn image(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    let mut read = vec![0; FILL.min(length)];
+    for part in bytes.chunks_mut(FILL) {
+        let read = &mut read[..part.len()];
+        file.read_exact(read)?;
+        if read.iter().any(|byte| *byte != 0) {
+            part.copy_from_slice(read);
+        }
+    }
+    Ok(bytes)
+}
+
 fn read_files(dir: &Path, store_id: &[u8; 16]) -> Result<(Vec<JournalFile>, Vec<Image>), Error> {
     let (mut files, mut images) = (Vec::new(), Vec::new());
     let mut numbers = Vec::new();
@@ -237,7 +253,7 @@ fn read_files(dir: &Path, store_id: &[u8; 16]) -> Result<(Vec<JournalFile>, Vec<
     for number in numbers {
         let path = dir.join(number.to_string());
         let file = disk::open(&path, false)?;
-        let bytes = fs::read(&path).map_err(|error| disk::failure("cannot read", &path, &error))?;
+        let bytes = image(&path).map_err(|error| disk::failure("cannot read", &path, &error))?;
         if let Some(fault) = (Head { kind: KIND, store_id: *store_id, number }).fault(&bytes) {
             let path = path.display();
             return Err(Error::Damaged(format!("{path} at byte 0 {fault}; restore the whole folder from a backup")));
