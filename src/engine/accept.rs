@@ -120,7 +120,7 @@ impl Loop {
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
             return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
         }
-        if self.unstored.is_some() {
+        if self.waits_for_space() {
             return Err(no_space());
         }
         let before = self.counters.next_task;
@@ -272,11 +272,12 @@ impl Loop {
         Ok(plan)
     }
 
-    /// The calls of a batch that is live or stored; one that was taken in a moment ago may be in neither yet but in its group.
+    /// The calls of a batch that runs, or has ended a moment ago, or is stored.
     fn outline_of(&self, at: Located) -> Result<Outline, Error> {
-        match self.core.batch(at.batch) {
-            Some((spec, _)) => Ok(Outline::of(spec)),
-            None => self.reader.outline(&self.reader.head(at)?),
+        match (self.core.batch(at.batch), self.live.get(&at.batch)) {
+            (Some((spec, _)), _) => Ok(Outline::of(spec)),
+            (None, Some(live)) => self.reader.outline(&live.head),
+            (None, None) => self.reader.outline(&self.reader.head(at)?),
         }
     }
 

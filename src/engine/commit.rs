@@ -1,16 +1,22 @@
 //! A group becomes durable; only then is anyone told, and only then are its wishes carried out.
 //!
+//! While calls are under way, whose answers can be taken in meanwhile, that happens beside the loop; what comes in goes into the next
+//! group. Otherwise the loop waits for the disk itself: there is nothing else to do, and two hops between threads cost more than
+//! they hide (docs/adr/0003).
+//!
 //! Where there is no space, the group waits, and with it all that would follow. Meanwhile the loop reads, refuses new work, and
 //! stops when it is told to.
 
 use std::{
     collections::{HashMap, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
 use tokio::{
     sync::mpsc,
+    task::JoinSet,
     time::{Instant, sleep_until},
 };
 
@@ -22,7 +28,7 @@ use super::{
 use crate::{
     batch::{core::BatchNo, event::Event},
     seeded::{self, Bug},
-    store::{self, Commit, OP_OVERHEAD},
+    store::{self, Commit, OP_OVERHEAD, Store},
 };
 
 /// What one commit holds at the most. Only the group of a start, with all that is taken up again, can be larger.
@@ -32,22 +38,86 @@ pub(super) const FULL_RETRY: Duration = Duration::from_millis(250);
 
 /// A group that is being made durable: what is still to be committed, and what may happen then.
 pub(super) struct Unstored {
+    /// Empty while they are being written beside the loop.
     commits: VecDeque<Commit>,
-    group: Group,
+    pub(super) group: Group,
 }
 
-/// What became of a group.
+/// What is left of a group's commits, and why there is something left.
+type Progress = (VecDeque<Commit>, Result<(), store::Error>);
+
+/// Where commits are made while calls are under way.
+pub(super) enum Beside {
+    /// On a thread for what blocks.
+    Thread,
+    /// On the loop's own thread after some time, so that a seed repeats the order of things.
+    #[cfg(test)]
+    After(Duration),
+}
+
+/// How a group stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landing {
     Durable,
+    /// It is being written beside the loop.
+    UnderWay,
     /// There was no space for it; it waits.
     Full,
 }
 
+/// The one group that is being written beside the loop, if any.
+pub(super) struct Flight {
+    beside: Beside,
+    writing: JoinSet<Progress>,
+}
+
+impl Flight {
+    pub(super) fn new(beside: Beside) -> Self {
+        Self { beside, writing: JoinSet::new() }
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        !self.writing.is_empty()
+    }
+
+    fn begin(&mut self, store: Arc<dyn Store>, commits: VecDeque<Commit>) {
+        match self.beside {
+            Beside::Thread => self.writing.spawn_blocking(move || write(&*store, commits)),
+            #[cfg(test)]
+            Beside::After(time) => self.writing.spawn(async move {
+                tokio::time::sleep(time).await;
+                write(&*store, commits)
+            }),
+        };
+    }
+
+    /// What became of it; never, where there is none.
+    pub(super) async fn landed(&mut self) -> Result<Progress, store::Error> {
+        match self.writing.join_next().await {
+            Some(Ok(written)) => Ok(written),
+            Some(Err(error)) => Err(store::Error::Failed(format!("a commit ended in a panic: {error}"))),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Makes commits one after the other, up to the first that fails.
+fn write(store: &dyn Store, mut commits: VecDeque<Commit>) -> Progress {
+    while let Some(commit) = commits.front() {
+        if let Err(error) = store.commit(commit.clone()) {
+            return (commits, Err(error));
+        }
+        commits.pop_front();
+    }
+    (commits, Ok(()))
+}
+
 impl Loop {
-    /// Makes the group durable, then tells everyone and carries out the wishes. One that found no space before goes first.
+    /// Makes the group durable, or begins to. One that found no space before goes first. Not while another is under way.
     pub(super) fn commit(&mut self) -> Result<Landing, store::Error> {
-        let mut unstored = self.unstored.take().unwrap_or_else(|| {
+        let waited = self.unstored.take();
+        let beside = waited.is_none() && self.has_attempts();
+        let mut unstored = waited.unwrap_or_else(|| {
             let mut group = std::mem::take(&mut self.group);
             if seeded::has(Bug::StartWaitsForNextCommit)
                 && !group.lines.is_empty()
@@ -60,26 +130,42 @@ impl Loop {
         if seeded::has(Bug::ToldBeforeCommit) {
             self.release(std::mem::take(&mut unstored.group));
         }
-        while let Some(commit) = unstored.commits.front() {
-            match self.reader.store.commit(commit.clone()) {
-                Ok(()) => {
-                    unstored.commits.pop_front();
-                    if self.reader.intake.set_stuck(false) {
-                        tracing::info!("there is space again");
-                    }
-                }
-                Err(store::Error::Full(message)) => {
-                    if self.reader.intake.set_stuck(true) {
-                        tracing::error!(message, "the store is full: nothing goes on until there is space");
-                    }
-                    self.unstored = Some(unstored);
-                    return Ok(Landing::Full);
-                }
-                Err(error) => return Err(error),
-            }
+        let commits = std::mem::take(&mut unstored.commits);
+        self.unstored = Some(unstored);
+        if beside && !commits.is_empty() {
+            self.flight.begin(Arc::clone(&self.reader.store), commits);
+            return Ok(Landing::UnderWay);
         }
-        self.release(unstored.group);
-        Ok(Landing::Durable)
+        let written = write(&*self.reader.store, commits);
+        self.landed(written)
+    }
+
+    /// Tells everyone of a group that is durable and carries out its wishes; keeps one that found no space.
+    pub(super) fn landed(&mut self, (left, outcome): Progress) -> Result<Landing, store::Error> {
+        let Some(mut unstored) = self.unstored.take() else { return Ok(Landing::Durable) };
+        match outcome {
+            Ok(()) => {
+                if self.reader.intake.set_stuck(false) {
+                    tracing::info!("there is space again");
+                }
+                self.release(unstored.group);
+                Ok(Landing::Durable)
+            }
+            Err(store::Error::Full(message)) => {
+                if self.reader.intake.set_stuck(true) {
+                    tracing::error!(message, "the store is full: nothing goes on until there is space");
+                }
+                unstored.commits = left;
+                self.unstored = Some(unstored);
+                Ok(Landing::Full)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A group found no space, and waits.
+    pub(super) fn waits_for_space(&self) -> bool {
+        self.unstored.is_some() && !self.flight.is_under_way()
     }
 
     /// What is about to become of a record, where the store has another.

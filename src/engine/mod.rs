@@ -2,7 +2,8 @@
 //!
 //! The loop takes what waits, steps the core, commits the core's facts as one group, and only then carries out its wishes and
 //! rings those who follow. It has a thread and a current-thread runtime of its own, on which the calls to the backends run
-//! too, and commits in place: each hop to another thread would cost a good part of what a call costs (docs/adr/0003).
+//! too. It commits in place while no call is under way, as each hop to another thread would cost a good part of what a call
+//! costs; otherwise beside the loop (docs/adr/0003).
 //!
 //! | file | duty |
 //! | --- | --- |

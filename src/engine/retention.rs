@@ -84,7 +84,7 @@ impl Loop {
     pub(super) fn expire(&mut self, request: ExpireRequest) {
         let mut expired = Vec::new();
         // What waits for space may be about them.
-        if self.unstored.is_none() {
+        if !self.waits_for_space() {
             for (listed, task) in request.due {
                 let active = if request.damaged.contains(&task) { None } else { self.last_active(task) };
                 match active {
@@ -128,7 +128,7 @@ impl Loop {
     }
 
     fn is_listed(&self, age: u64, task: TaskNo) -> bool {
-        matches!(self.written(&layout::aged_task(age, task)), Some(Written::Value(_)))
+        matches!(self.group.written(&layout::aged_task(age, task)), Some(Written::Value(_)))
     }
 
     /// Lists a task for when it may be due.

@@ -12,7 +12,7 @@ use super::{
     Command,
     age::Age,
     attempt::{self, AttemptEnd, Lane},
-    commit::{Landing, Unstored},
+    commit::{Beside, Flight, Landing, Unstored},
     error::Error,
     ids::Ids,
     persist::Group,
@@ -77,8 +77,9 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
-    /// The group that found no space.
+    /// The group that is being made durable, or found no space.
     pub(super) unstored: Option<Unstored>,
+    pub(super) flight: Flight,
     /// Set while the server is about to stop: when running calls are given up.
     pub(super) give_up: Option<Instant>,
     /// Why it is about to stop, where the store is the reason.
@@ -114,6 +115,7 @@ impl Loop {
             attempts: JoinSet::new(),
             call_timeout,
             unstored: None,
+            flight: Flight::new(Beside::Thread),
             give_up: None,
             failing: None,
         };
@@ -172,21 +174,37 @@ impl Loop {
         commands: &mut mpsc::Receiver<Command>,
         tools: &mut watch::Receiver<u64>,
     ) -> Result<bool, store::Error> {
-        if self.commit()? == Landing::Full {
-            self.wait_for_space(commands).await;
-            if self.gives_up() {
-                tracing::warn!("stopped while the store is full: calls whose outcome had no space are in doubt");
-                return Ok(false);
+        if !self.flight.is_under_way() {
+            match self.commit()? {
+                Landing::Full => {
+                    self.wait_for_space(commands).await;
+                    if self.gives_up() {
+                        tracing::warn!(
+                            "stopped while the store is full: calls whose outcome had no space are in doubt"
+                        );
+                        return Ok(false);
+                    }
+                    return Ok(true);
+                }
+                Landing::Durable if self.has_stopped() => return Ok(false),
+                Landing::Durable | Landing::UnderWay => {}
             }
+        }
+        if self.flight.is_under_way() && (self.group.bytes >= GROUP_BYTES || self.gives_up()) {
+            let written = self.flight.landed().await?;
+            self.landed(written)?;
             return Ok(true);
         }
-        if self.has_stopped() {
-            return Ok(false);
-        }
         self.take_one(commands, tools).await?;
-        // Whatever else arrives meanwhile goes into the same flush.
+        self.gather(commands).await?;
+        Ok(true)
+    }
+
+    /// Takes in whatever else arrives meanwhile: it goes into the same flush.
+    async fn gather(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), store::Error> {
         let (mut inputs, mut looks) = (1, 0);
-        while inputs < GROUP_INPUTS && self.group.bytes < GROUP_BYTES {
+        // One that is under way is joined by nothing more, and tells when the next can begin.
+        while !self.flight.is_under_way() && inputs < GROUP_INPUTS && self.group.bytes < GROUP_BYTES {
             if let Some(end) = self.attempts.try_join_next() {
                 self.attempt_ended(end)?;
             } else if let Ok(command) = commands.try_recv() {
@@ -200,7 +218,7 @@ impl Loop {
             }
             (inputs, looks) = (inputs + 1, 0);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Waits for something to happen, and takes it in.
@@ -212,6 +230,10 @@ impl Loop {
         let due = self.clock.instant(self.core.next_due().unwrap_or(NEVER));
         let give_up = self.give_up.unwrap_or(due);
         tokio::select! {
+            written = self.flight.landed() => {
+                let written = written?;
+                self.landed(written)?;
+            }
             Some(end) = self.attempts.join_next(), if !self.attempts.is_empty() => self.attempt_ended(end)?,
             command = commands.recv() => match command {
                 Some(command) => self.obey(command),
@@ -301,6 +323,10 @@ impl Loop {
                 }
             }
         }
+    }
+
+    pub(super) fn has_attempts(&self) -> bool {
+        !self.attempts.is_empty()
     }
 
     fn spawn(&mut self, lane: Lane, wish: crate::batch::core::Attempt) {

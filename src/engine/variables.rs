@@ -134,7 +134,7 @@ impl Loop {
         if self.draining() {
             return Err(Error::Stopping);
         }
-        if self.unstored.is_some() {
+        if self.waits_for_space() {
             return Err(no_space());
         }
         let before = self.counters.next_task;

@@ -106,7 +106,7 @@ pub enum RoomFor {
 /// An ordered map from keys to small values, with blobs beside it.
 ///
 /// All calls block for as long as a disk takes and are safe from any thread; none may be made on a thread that serves others
-/// while it waits, except by the engine, which commits in place by design.
+/// while it waits, except by the engine, which may commit in place (docs/adr/0003).
 pub trait Store: Send + Sync + 'static {
     /// The value of a key.
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Error>;

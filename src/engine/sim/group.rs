@@ -1,4 +1,4 @@
-//! What an open group holds is seen by the inputs that it still takes in.
+//! What an open group holds, or one that is being written, is seen by the inputs that it still takes in.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,14 @@ use crate::{
     },
     clock::Clock,
     dispatch::{Backends, pipe},
-    engine::{Error, accept::StartRequest, read::Reader, run::Loop, variables::SetRequest},
+    engine::{
+        Error,
+        accept::StartRequest,
+        commit::{Beside, Flight, Landing},
+        read::Reader,
+        run::Loop,
+        variables::SetRequest,
+    },
     store::{Memory, records::Outline},
 };
 
@@ -60,8 +67,9 @@ async fn engine() -> (Loop, JoinSet<()>) {
     let backends = Backends::piped("tools", dials);
     backends.first_look(Duration::from_secs(5)).await.unwrap();
     let reader = Arc::new(Reader::new(Arc::new(Memory::new())));
-    let engine = Loop::open(reader, clock, Duration::from_secs(30), backends);
-    (engine.unwrap(), background)
+    let mut engine = Loop::open(reader, clock, Duration::from_secs(30), backends).unwrap();
+    engine.flight = Flight::new(Beside::After(Duration::ZERO));
+    (engine, background)
 }
 
 fn log(engine: &Loop, batch_id: &str) -> Vec<Event> {
@@ -69,18 +77,33 @@ fn log(engine: &Loop, batch_id: &str) -> Vec<Event> {
     engine.reader.entries(at, 0).unwrap().into_iter().map(|entry| entry.event).collect()
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_in_the_same_group() {
+/// Makes everything durable that has happened.
+async fn settle(engine: &mut Loop) {
+    if !engine.flight.is_under_way() {
+        engine.commit().unwrap();
+    }
+    while engine.flight.is_under_way() {
+        let written = engine.flight.landed().await.unwrap();
+        engine.landed(written).unwrap();
+    }
+}
+
+/// One batch completes a key, another with it starts before anything of that is durable.
+async fn a_key_is_done_for_a_batch_that_starts(under_way: bool) {
     let (mut engine, _background) = engine().await;
     engine.start(batch("batch 0"));
-    engine.commit().unwrap();
+    settle(&mut engine).await;
     let result = Payload { bytes: 1, body: Body::Inline(Bytes::from_static(b"1")) };
     let outcome = Outcome::Completed { result, usage: Vec::new() };
     engine.step(Input::Outcome { batch: BatchNo(1), index: 0, attempt: 1, outcome });
+    if under_way {
+        assert_eq!(engine.commit().unwrap(), Landing::UnderWay, "an attempt could still answer");
+    }
     assert_eq!(engine.core.open_batches(), 0, "the first has ended, and nothing of that is stored yet");
     assert_eq!(log(&engine, "batch 0").len(), 2);
     engine.start(batch("batch 1"));
-    engine.commit().unwrap();
+    settle(&mut engine).await;
+    settle(&mut engine).await;
 
     let started = |event: &&Event| matches!(event, Event::CallStarted { .. });
     let (first, second) = (log(&engine, "batch 0"), log(&engine, "batch 1"));
@@ -88,6 +111,16 @@ async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_in_the_sam
     let Event::CallFinished(finished) = &second[1] else { panic!("{second:?}") };
     assert!(matches!(finished.ending, Ending::Skipped { args_changed: false, .. }), "{finished:?}");
     assert!(matches!(second[2], Event::BatchFinished { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_in_the_same_group() {
+    a_key_is_done_for_a_batch_that_starts(false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_a_batch_completes_is_done_for_a_batch_that_starts_while_that_is_written() {
+    a_key_is_done_for_a_batch_that_starts(true).await;
 }
 
 /// Sets a variable of the batches' task; gives where its name will be told.

@@ -14,7 +14,12 @@ use crate::{
     batch::event::Timestamp,
     clock::Clock,
     dispatch::{Backends, pipe},
-    engine::{COMMAND_QUEUE, Command, Engine, Error, read::Reader, run::Loop},
+    engine::{
+        COMMAND_QUEUE, Command, Engine, Error,
+        commit::{Beside, Flight},
+        read::Reader,
+        run::Loop,
+    },
     store,
 };
 
@@ -53,7 +58,8 @@ async fn serve(plan: &Arc<Plan>, store: Witness, timeline: &Timeline, absence: D
     if plan.looks_first {
         backends.first_look(Duration::from_secs(5)).await.expect("one backend is in nobody's way");
     }
-    let engine_loop = Loop::open(reader, timeline.clock, CALL_TIMEOUT, backends)?;
+    let mut engine_loop = Loop::open(reader, timeline.clock, CALL_TIMEOUT, backends)?;
+    engine_loop.flight = Flight::new(Beside::After(plan.flush));
     let clients = async {
         clients::run(plan, &engine, timeline).await;
         engine.drain(Duration::ZERO).await;

@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub(super) absence: Duration,
     /// How long the server stays away after a crash.
     pub(super) away: Duration,
+    /// What a commit takes that is made beside the loop.
+    pub(super) flush: Duration,
 }
 
 impl Plan {
@@ -102,7 +104,8 @@ pub(super) fn generate(seed: u64) -> Plan {
     let core = prop_oneof![3 => plans(&lonely), 2 => plans(&CLIMATE)];
     let absence = prop_oneof![3 => Just(0), 1 => 0_u64..3_000];
     let strategy = (core, proptest::collection::vec(0_u64..1_500, 0..3), any::<bool>(), absence, 1_u64..500);
-    let strategy = strategy.prop_map(|(core, settlements, looks_first, absence, away)| {
+    let flush = prop_oneof![1 => Just(0), 2 => 1_u64..60];
+    let strategy = (strategy, flush).prop_map(|((core, settlements, looks_first, absence, away), flush)| {
         let mut plan = Plan {
             batches: core.batches,
             stops: core.stops,
@@ -110,6 +113,7 @@ pub(super) fn generate(seed: u64) -> Plan {
             looks_first,
             absence: Duration::from_millis(absence),
             away: Duration::from_millis(away),
+            flush: Duration::from_millis(flush),
         };
         // Another tool under a key is another call. Here that is to be the exception, so that keys are run again and asked about.
         let calls = plan.batches.iter_mut().flat_map(|batch| &mut batch.calls);

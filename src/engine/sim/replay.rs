@@ -1,5 +1,5 @@
 //! Live state equals replayed state: what the loop has in memory is what a start would read of the store, with the entries that the
-//! open group adds to it.
+//! group under way and the open one add to it.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,12 @@ impl Replay {
                 }
             }
             let mut replayed = stored.clone();
-            for (_, line) in engine.group.lines.iter().filter(|(of, _)| of == batch) {
-                replayed.apply(&line.entry).expect("what is added to a log can be folded");
+            let under_way = engine.unstored.iter().flat_map(|unstored| &unstored.group.lines);
+            for (_, line) in under_way.chain(&engine.group.lines).filter(|(of, _)| of == batch) {
+                // What is under way may be in the store already.
+                if line.entry.sequence > stored.last_sequence {
+                    replayed.apply(&line.entry).expect("what is added to a log can be folded");
+                }
             }
             assert_eq!(state, &replayed, "live state equals replayed state: batch {}", batch.0);
         }
