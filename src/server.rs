@@ -29,13 +29,13 @@ use crate::{
     clock::Clock,
     config::{Config, Listen},
     control::Control,
-    dispatch::Backends,
+    dispatch::{Backends, ToolLists},
     engine::{self, Engine, Running},
     proto::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, ForeignLayer},
+    service::{self, ForeignLayer, IdentityLayer, Tokens},
     store::{self, Embedded, Store},
 };
 
@@ -64,6 +64,9 @@ pub enum StartError {
     /// The backends of the configuration do not go together.
     #[error(transparent)]
     Backends(#[from] crate::dispatch::Error),
+    /// A token of the configuration cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] service::TokenError),
     /// A thread ended in a panic, which the log shows.
     #[error("the start ended unexpectedly; the log says more")]
     Panicked,
@@ -118,15 +121,19 @@ impl Server {
     /// Starts a server on a store.
     pub async fn start_on(store: Arc<dyn Store>, config: Config) -> Result<Self, StartError> {
         let clock = Clock::start();
+        let tokens = Arc::new(Tokens::read(&config.agents, &config.operators)?);
+        let lists = Arc::new(ToolLists::new(&config.agents));
+        let open_mode = config.agents.is_empty() && config.operators.is_empty();
+        let allowed = Arc::clone(&lists);
         let (configured, not_batchable) = (config.backends, config.not_batchable);
         let backends = async move || {
-            let backends = Backends::new(&configured, &not_batchable)?;
+            let backends = Backends::new(&configured, &not_batchable, allowed)?;
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
         let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
-        let (health, router) = router(&engine, clock).await;
+        let (health, router) = router(&engine, clock, tokens, lists).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -147,6 +154,9 @@ impl Server {
                 (format!("unix:{}", path.display()), Some(path.clone()))
             }
         };
+        if !config.listen.is_local() && !open_mode {
+            tracing::warn!(endpoint, "tokens arrive unencrypted: put a proxy that speaks TLS in front");
+        }
         tracing::info!(endpoint, "serving");
         let shutdown_grace = config.shutdown_grace;
         Ok(Self {
@@ -219,10 +229,15 @@ impl Server {
     }
 }
 
-type Layered = Router<Stack<ForeignLayer, Identity>>;
+type Layered = Router<Stack<IdentityLayer, Stack<ForeignLayer, Identity>>>;
 
 /// All services behind one listener.
-async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
+async fn router(
+    engine: &Engine,
+    clock: Clock,
+    tokens: Arc<Tokens>,
+    lists: Arc<ToolLists>,
+) -> (HealthReporter, Layered) {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, *engine.takes_work().borrow()).await;
     let reflection = || {
@@ -232,10 +247,11 @@ async fn router(engine: &Engine, clock: Clock) -> (HealthReporter, Layered) {
     };
     let router = Transport::builder()
         .layer(ForeignLayer)
+        .layer(IdentityLayer(tokens))
         .add_service(health_service)
-        .add_service(service::batch_service(engine.clone(), clock))
+        .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&lists)))
         .add_service(service::task_service(engine.clone()))
-        .add_service(service::tool_service(engine.clone()))
+        .add_service(service::tool_service(engine.clone(), lists))
         .add_optional_service(reflection().build_v1().ok())
         .add_optional_service(reflection().build_v1alpha().ok());
     (health, router)

@@ -3,7 +3,9 @@
 use std::{error::Error, future::Future, time::Duration};
 
 use tonic::{
-    Response, Status,
+    Request, Response, Status,
+    metadata::{Ascii, MetadataValue},
+    service::{Interceptor, interceptor::InterceptedService},
     transport::{Channel, Endpoint},
 };
 
@@ -27,16 +29,53 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// result by a future server still passes, with a MiB for what stands around it.
 const MESSAGE_MAX: usize = 65 * 1024 * 1024;
 
+/// The environment variable that holds the token, where the server asks for one. A flag would show it to every process of the machine.
+pub(crate) const TOKEN_VARIABLE: &str = "TOOLBATCH_TOKEN";
+
+/// What a client talks through.
+pub(crate) type Line = InterceptedService<Channel, Bearer>;
+
+/// Puts the token into each request, if there is one.
+#[derive(Clone)]
+pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Bearer {
+    fn from_environment() -> Result<Self, Failure> {
+        let Ok(token) = std::env::var(TOKEN_VARIABLE) else { return Ok(Self(None)) };
+        let token = token.trim();
+        if token.is_empty() {
+            return Ok(Self(None));
+        }
+        let mut value: MetadataValue<Ascii> = format!("Bearer {token}").parse().map_err(|_| {
+            Failure::Refused(format!(
+                "{TOKEN_VARIABLE} holds no token: expected visible ASCII characters without blanks"
+            ))
+        })?;
+        value.set_sensitive(true);
+        Ok(Self(Some(value)))
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(value) = &self.0 {
+            request.metadata_mut().insert("authorization", value.clone());
+        }
+        Ok(request)
+    }
+}
+
 /// A connection. It comes back by itself when it breaks: each call on it may fail, and the next one connects again.
 pub(crate) struct Link {
     url: String,
-    channel: Channel,
+    line: Line,
 }
 
 impl Link {
     /// Connects, so that a wrong address is known at once.
     pub(crate) async fn open(url: &str) -> Result<Self, Failure> {
         let endpoint = endpoint(url).map_err(Failure::Refused)?;
+        let bearer = Bearer::from_environment()?;
         let channel = endpoint.connect().await.map_err(|error| {
             Failure::Unreachable(format!(
                 "cannot reach the server at {url}: {}\nStart one with `toolbatch serve`, or name another with --server or \
@@ -44,7 +83,7 @@ impl Link {
                 root_cause(&error)
             ))
         })?;
-        Ok(Self { url: url.to_owned(), channel })
+        Ok(Self { url: url.to_owned(), line: InterceptedService::new(channel, bearer) })
     }
 
     /// Where it leads to.
@@ -53,18 +92,18 @@ impl Link {
     }
 
     /// Batches.
-    pub(crate) fn batches(&self) -> BatchServiceClient<Channel> {
-        BatchServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    pub(crate) fn batches(&self) -> BatchServiceClient<Line> {
+        BatchServiceClient::new(self.line.clone()).max_decoding_message_size(MESSAGE_MAX)
     }
 
     /// Steps.
-    pub(crate) fn tasks(&self) -> TaskServiceClient<Channel> {
-        TaskServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    pub(crate) fn tasks(&self) -> TaskServiceClient<Line> {
+        TaskServiceClient::new(self.line.clone()).max_decoding_message_size(MESSAGE_MAX)
     }
 
     /// Tools.
-    pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
-        ToolServiceClient::new(self.channel.clone()).max_decoding_message_size(MESSAGE_MAX)
+    pub(crate) fn tools(&self) -> ToolServiceClient<Line> {
+        ToolServiceClient::new(self.line.clone()).max_decoding_message_size(MESSAGE_MAX)
     }
 }
 

@@ -60,9 +60,11 @@ fn stop_at_once(signal: &str) -> ! {
 pub(crate) fn not_started(error: &StartError) -> Failure {
     match error {
         StartError::Store(_) => Failure::StoreRefused(error.to_string()),
-        StartError::Listen { .. } | StartError::Backends(_) | StartError::Engine(_) | StartError::Panicked => {
-            Failure::Refused(error.to_string())
-        }
+        StartError::Listen { .. }
+        | StartError::Backends(_)
+        | StartError::Tokens(_)
+        | StartError::Engine(_)
+        | StartError::Panicked => Failure::Refused(error.to_string()),
     }
 }
 

@@ -73,6 +73,10 @@ pub struct Config {
     pub not_batchable: Vec<String>,
     /// The tool backends; no two of one name.
     pub backends: Vec<Backend>,
+    /// Who may call what. Without any agent or operator everybody may do everything (open mode).
+    pub agents: Vec<Agent>,
+    /// Who may do everything, settle keys included.
+    pub operators: Vec<Operator>,
 }
 
 /// An address to listen on.
@@ -93,6 +97,44 @@ pub struct Backend {
     pub addresses: Vec<String>,
 }
 
+/// An agent of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// 1 to 256 bytes without control characters; no two agents of one id.
+    pub id: String,
+    /// What it shows.
+    pub token: Secret,
+    /// What it may call.
+    pub tools: Vec<Binding>,
+}
+
+/// A name that an agent calls, and the base tool behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// As the agent calls it; each once in a list.
+    pub name: String,
+    /// As its backend lists it.
+    pub tool: String,
+}
+
+/// An operator of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// As records name who did something; no two operators of one id.
+    pub id: String,
+    /// What it shows.
+    pub token: Secret,
+}
+
+/// Where a secret comes from. It stands in no configuration itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// An environment variable of the server.
+    Env(String),
+    /// A file; blanks and line ends around the secret do not count.
+    File(PathBuf),
+}
+
 impl Default for Config {
     /// What runs without a file: open mode on loopback port 50051, the store in `./data`, no backends.
     fn default() -> Self {
@@ -105,6 +147,8 @@ impl Default for Config {
             insecure: false,
             not_batchable: NOT_BATCHABLE.map(String::from).to_vec(),
             backends: Vec::new(),
+            agents: Vec::new(),
+            operators: Vec::new(),
         }
     }
 }

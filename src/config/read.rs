@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
+mod people;
+
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -19,8 +21,18 @@ const MAX_ADDRESSES: usize = 16;
 /// How alike (Jaro) an unknown field and a known one must be to be offered as what was meant; clap's threshold for flags.
 const ALIKE: f64 = 0.7;
 
-const TOP: [&str; 8] =
-    ["listen", "data_dir", "shutdown_grace", "retention", "call_timeout", "insecure", "not_batchable", "backends"];
+const TOP: [&str; 10] = [
+    "listen",
+    "data_dir",
+    "shutdown_grace",
+    "retention",
+    "call_timeout",
+    "insecure",
+    "not_batchable",
+    "backends",
+    "agents",
+    "operators",
+];
 const BACKEND: [&str; 2] = ["name", "addresses"];
 
 /// Any length but none at all.
@@ -68,7 +80,8 @@ impl Reader<'_> {
         let listen = get("listen").and_then(|field| self.text(field, "an address", value::listen));
         let insecure = get("insecure").and_then(|field| self.boolean(field));
         // Where `insecure` is faulty, that is the fault to mend first.
-        let reachable = insecure.unwrap_or(get("insecure").is_some());
+        let guarded = get("agents").or(get("operators")).is_some();
+        let reachable = guarded || insecure.unwrap_or(get("insecure").is_some());
         if let (Some(field), Some(listen), false) = (get("listen"), &listen, reachable) {
             self.guard_open_mode(field, listen);
         }
@@ -88,6 +101,8 @@ impl Reader<'_> {
             not_batchable: get("not_batchable")
                 .map_or(default.not_batchable, |field| self.texts(field, "tool names", value::tool_pattern)),
             backends: get("backends").map_or(default.backends, |field| self.backends(field)),
+            agents: get("agents").map_or(default.agents, |field| self.agents(field)),
+            operators: get("operators").map_or(default.operators, |field| self.operators(field)),
             listen: listen.unwrap_or(default.listen),
             insecure: insecure.unwrap_or(default.insecure),
         }
@@ -179,7 +194,7 @@ impl Reader<'_> {
             let name = key.get_ref().as_ref();
             let advice = match nearest(name, known) {
                 _ if top.is_some_and(|top| top.contains(&name)) => {
-                    "it is a field of the top level: move it above the first [[backends]]".to_owned()
+                    "it is a field of the top level: move it above the first section".to_owned()
                 }
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("expected one of {}", known.join(", ")),

@@ -21,8 +21,10 @@ fn tcp(text: &str) -> Listen {
 /// The sample with its backends section switched on.
 fn uncommented_sample() -> String {
     let (fields, backends) = SAMPLE.split_once("#[[backends]]").expect("the sample has a backends section");
-    let switched_on = backends.lines().map(|line| line.trim_start_matches('#')).collect::<Vec<_>>().join("\n");
-    format!("{fields}[[backends]]{switched_on}\n")
+    // A line of a section begins right behind its `#`, a line of prose with a blank.
+    let is_field = |line: &&str| line.strip_prefix('#').is_some_and(|rest| !rest.starts_with(' '));
+    let switched_on = backends.lines().filter(is_field).map(|line| &line[1..]).collect::<Vec<_>>().join("\n");
+    format!("{fields}[[backends]]\n{switched_on}\n")
 }
 
 #[test]
@@ -44,7 +46,10 @@ fn the_sample_with_backends_parses() {
         config.backends,
         [backend("erp", "http://127.0.0.1:7001"), backend("files", "unix:/run/file-tools.sock")]
     );
-    assert_eq!(Config { backends: vec![], ..config }, Config::default());
+    assert_eq!(config.agents.iter().map(|agent| (&*agent.id, agent.tools.len())).collect::<Vec<_>>(), [("orders", 3)]);
+    assert_eq!(config.operators.iter().map(|operator| &*operator.id).collect::<Vec<_>>(), ["ops"]);
+    let rest = Config { backends: vec![], agents: vec![], operators: vec![], ..config };
+    assert_eq!(rest, Config::default());
 }
 
 #[test]
@@ -80,6 +85,13 @@ fn every_field_takes_effect() {
         [[backends]]
         name = "erp-2"
         addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
+        [[agents]]
+        id = "orders"
+        token_env = "ORDERS_TOKEN"
+        tools = ["execute_tool_batch", { name = "Create order", tool = "create_order" }]
+        [[operators]]
+        id = "ops"
+        token_file = "ops.token"
         "#,
     )
     .unwrap();
@@ -101,8 +113,56 @@ fn every_field_takes_effect() {
                     "unix:///run/erp.sock".into()
                 ],
             }],
+            agents: vec![Agent {
+                id: "orders".into(),
+                token: Secret::Env("ORDERS_TOKEN".into()),
+                tools: [("execute_tool_batch", "execute_tool_batch"), ("Create order", "create_order")]
+                    .map(|(name, tool)| Binding { name: name.into(), tool: tool.into() })
+                    .to_vec(),
+            }],
+            operators: vec![Operator { id: "ops".into(), token: Secret::File("ops.token".into()) }],
         }
     );
+}
+
+#[test]
+fn faults_of_agents_and_operators_are_named_with_their_places() {
+    let found = faults(
+        r#"listen = "0.0.0.0:50051"
+[[agents]]
+id = "orders"
+token_env = "A=B"
+tools = ["x", { name = "x", tool = "y" }, { tol = "z" }, 7]
+
+[[agents]]
+id = "orders"
+token_env = "T"
+token_file = "t"
+
+[[operators]]
+insecure = true
+"#,
+    );
+    let expected = [
+        r#"4:13: agents[0].token_env: "A=B" is no environment variable; expected its name, such as "ORDERS_TOKEN""#,
+        r#"5:15: agents[0].tools[1]: "x" is in this list already; give each tool a name of its own"#,
+        r#"5:43: agents[0].tools[2] lacks a field; add name = "Create order""#,
+        r#"5:43: agents[0].tools[2] lacks a field; add tool = "create_order""#,
+        r#"5:45: unknown field "tol" in agents[0].tools[2]; did you mean "tool"?"#,
+        r#"5:58: agents[0].tools[3]: got the integer 7; expected a tool's name, or { name = "...", tool = "..." } as a string"#,
+        r#"7:1: agents[1] lacks a field; add tools = ["execute_tool_batch", "create_order"]"#,
+        r#"8:6: agents[1].id: "orders" is the id of agents[0] too; give each its own"#,
+        "10:14: agents[1].token_file: token_env stands there too; expected one of them",
+        r#"12:1: operators[0] lacks a field; add id = "orders""#,
+        r#"12:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", or token_file = "orders.token""#,
+        r#"13:1: unknown field "insecure" in operators[0]; it is a field of the top level: move it above the first section"#,
+    ];
+    for fault in expected {
+        assert!(
+            found.iter().any(|found| found == &format!("toolbatch.toml:{fault}")),
+            "{fault}\nis not in\n{found:#?}"
+        );
+    }
 }
 
 #[test]
@@ -129,11 +189,11 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends, agents, operators"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
-        r#"10:1: unknown field "data_dir" in backends[0]; it is a field of the top level: move it above the first [[backends]]"#,
+        r#"10:1: unknown field "data_dir" in backends[0]; it is a field of the top level: move it above the first section"#,
         r#"14:14: backends[1].addresses[0]: "https://crm:443": TLS towards backends is not supported by this version; use "http://HOST:PORT" within a network that you trust, or "unix:/PATH" to a proxy on this machine that speaks TLS"#,
         r"14:33: backends[1].addresses[1]: got the integer 7; expected each entry as a string",
     ];

@@ -19,6 +19,9 @@ const MAX_SOCKET_PATH: usize = 107;
 /// The longest tool name, as in a call (R1).
 const MAX_TOOL: usize = 256;
 
+/// The longest id of an agent, as for the `agent_id` of a batch (R1).
+const MAX_ID: usize = 256;
+
 /// The units a duration can have, and their length in milliseconds.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
@@ -125,6 +128,34 @@ pub(super) fn tool_pattern(text: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Checks a tool's name.
+pub(super) fn tool(text: &str) -> Result<String, String> {
+    bounded(text, MAX_TOOL, "tool name")
+}
+
+/// Checks the id of an agent or operator.
+pub(super) fn id(text: &str) -> Result<String, String> {
+    bounded(text, MAX_ID, "id")
+}
+
+fn bounded(text: &str, most: usize, what: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > most || text.chars().any(char::is_control) {
+        return Err(format!(
+            "{text:?} is no {what}; expected 1 to {most} bytes (this has {}) without control characters",
+            text.len()
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// Checks an environment variable's name.
+pub(super) fn variable(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(['=', '\0']) {
+        return Err(format!("{text:?} is no environment variable; expected its name, such as \"ORDERS_TOKEN\""));
+    }
+    Ok(text.to_owned())
 }
 
 /// Checks a folder's path.

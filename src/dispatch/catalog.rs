@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{BackendState, Conflict, ListedTool, Presence, message::plain, schema};
+use super::{BackendState, Conflict, ListedTool, Presence, ToolLists, message::plain, schema};
 use crate::{
     batch::{
         event::{CallError, Reason},
@@ -24,7 +24,7 @@ const MAX_TOOL_TIMEOUT: Duration = Duration::from_hours(24);
 const BATCH_TOOLS: [&str; 2] = ["execute_tool_batch", "batch_tool"];
 
 /// From here on (0 to 1, Damerau-Levenshtein) another tool's name is worth suggesting: one slip in five letters.
-const SIMILAR: f64 = 0.75;
+pub(super) const SIMILAR: f64 = 0.75;
 
 /// The tools of all backends. Reads and writes are short and never wait for anything.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub(super) struct Catalog {
     /// How many backends were tried at least once.
     tried: watch::Sender<usize>,
     not_batchable: Vec<Pattern>,
+    lists: Arc<ToolLists>,
 }
 
 #[derive(Debug)]
@@ -74,8 +75,12 @@ impl Pattern {
 }
 
 impl Catalog {
-    /// Backends by name and addresses, none reached yet, and what no batch may call.
-    pub(super) fn new(backends: impl Iterator<Item = (String, Vec<String>)>, not_batchable: &[String]) -> Self {
+    /// Backends by name and addresses, none reached yet; what no batch may call; and what each agent may.
+    pub(super) fn new(
+        backends: impl Iterator<Item = (String, Vec<String>)>,
+        not_batchable: &[String],
+        lists: Arc<ToolLists>,
+    ) -> Self {
         let backends = backends
             .map(|(name, addresses)| Stock {
                 name,
@@ -90,6 +95,7 @@ impl Catalog {
             changes: watch::Sender::new(0),
             tried: watch::Sender::new(0),
             not_batchable: not_batchable.iter().cloned().map(Pattern).collect(),
+            lists,
         }
     }
 
@@ -305,16 +311,22 @@ impl Listed {
 }
 
 impl Tools for Catalog {
-    fn resolve(&self, _agent_id: &str, tool: &str, args: &str) -> Resolution {
+    fn resolve(&self, agent_id: &str, tool: &str, args: &str) -> Resolution {
+        let Some(base_tool) = self.lists.base_tool(agent_id, tool) else {
+            let meant = self.lists.nearest(agent_id, tool).map(|known| format!("; did you mean `{known}`?"));
+            let message =
+                format!("the tool `{tool}` is not in the list of agent `{agent_id}`{}", meant.unwrap_or_default());
+            return Resolution::Refused(refusal(Reason::ToolNotAllowed, &message));
+        };
         let not_batchable = |why: &str| {
             let message = format!("no batch may call the tool `{tool}`: {why}; call it directly");
             Resolution::Refused(refusal(Reason::ToolNotBatchable, &message))
         };
-        if !self.is_batchable(tool) {
+        if !self.is_batchable(base_tool) {
             return not_batchable("it can pause or belongs to the agent's loop");
         }
         let inventory = self.read();
-        let Some((backend, listed)) = inventory.served.get(tool) else { return inventory.unknown(tool) };
+        let Some((backend, listed)) = inventory.served.get(base_tool) else { return inventory.unknown(base_tool) };
         if listed.tool.pauses {
             return not_batchable("its backend says that it pauses");
         }
@@ -334,7 +346,7 @@ impl Tools for Catalog {
         };
         match checked {
             Ok(()) => Resolution::Ready(Target {
-                base_tool: tool.to_owned(),
+                base_tool: base_tool.to_owned(),
                 backend: inventory.backends[*backend].name.clone(),
                 timeout: listed.timeout,
             }),
@@ -342,9 +354,8 @@ impl Tools for Catalog {
         }
     }
 
-    // In open mode a call names base tools only.
-    fn base_tool(&self, _agent_id: &str, tool: &str) -> String {
-        tool.to_owned()
+    fn base_tool(&self, agent_id: &str, tool: &str) -> String {
+        self.lists.base_tool(agent_id, tool).unwrap_or(tool).to_owned()
     }
 }
 

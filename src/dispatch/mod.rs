@@ -6,6 +6,7 @@
 //! | `connection` | one HTTP/2 connection to one address |
 //! | `departure` | whether a request has left |
 //! | `list` | fetches a tool list |
+//! | `allowed` | which tools an agent may call, and by which names |
 //! | `catalog` | the tools of all backends; what a call's name comes to |
 //! | `schema` | input schemas and the arguments that do not fit |
 //! | `expansion` | what checking a schema costs |
@@ -14,6 +15,7 @@
 //!
 //! Everything runs on the tokio runtime that [`Backends::new`] is called on.
 
+mod allowed;
 mod backend;
 mod call;
 mod catalog;
@@ -32,15 +34,16 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use tokio::sync::watch;
 
+pub use self::{
+    allowed::ToolLists,
+    call::{Attempt, Progress},
+    reply::{MAX_RESULT_BYTES, Reply},
+};
 use self::{
     backend::Backend,
     catalog::Catalog,
     connection::{Address, Connection, Tasks},
     message::causes,
-};
-pub use self::{
-    call::{Attempt, Progress},
-    reply::{MAX_RESULT_BYTES, Reply},
 };
 use crate::{
     batch::{
@@ -145,8 +148,8 @@ pub struct Backends {
 
 impl Backends {
     /// Begins to connect to the backends of the configuration. `not_batchable`: tools that no batch may call, names or prefixes
-    /// that end in `*`. To be called within a tokio runtime.
-    pub fn new(config: &[config::Backend], not_batchable: &[String]) -> Result<Self, Error> {
+    /// that end in `*`. `lists`: what each agent may call. To be called within a tokio runtime.
+    pub fn new(config: &[config::Backend], not_batchable: &[String], lists: Arc<ToolLists>) -> Result<Self, Error> {
         let mut backends = Vec::with_capacity(config.len());
         for (index, backend) in config.iter().enumerate() {
             let addresses = backend.addresses.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
@@ -156,22 +159,23 @@ impl Backends {
             backends.push(Arc::new(Backend::new(backend.name.clone(), index, addresses)));
         }
         let stocks = config.iter().map(|backend| (backend.name.clone(), backend.addresses.clone()));
-        Ok(Self::keep(backends, stocks, not_batchable))
+        Ok(Self::keep(backends, stocks, not_batchable, lists))
     }
 
     /// One backend, within this process.
     #[cfg(test)]
     pub(crate) fn piped(name: &str, dials: pipe::Dials) -> Self {
         let backend = Backend::new(name.to_owned(), 0, vec![Address::piped(dials)]);
-        Self::keep(vec![Arc::new(backend)], std::iter::once((name.to_owned(), Vec::new())), &[])
+        Self::keep(vec![Arc::new(backend)], std::iter::once((name.to_owned(), Vec::new())), &[], Arc::default())
     }
 
     fn keep(
         backends: Vec<Arc<Backend>>,
         stocks: impl Iterator<Item = (String, Vec<String>)>,
         not_batchable: &[String],
+        lists: Arc<ToolLists>,
     ) -> Self {
-        let catalog = Arc::new(Catalog::new(stocks, not_batchable));
+        let catalog = Arc::new(Catalog::new(stocks, not_batchable, lists));
         let tasks = Tasks::default();
         for backend in &backends {
             tasks.spawn(backend.clone().keep(catalog.clone(), tasks.clone()));

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{
-    TENANT, check, convert, page, status,
+    TENANT,
+    caller::{Caller, may_run_batches},
+    check, convert, page, status,
     stream::{self, Events},
 };
 use crate::{
     batch::{core::BatchNo, spec::Spec},
     clock::Clock,
+    dispatch::ToolLists,
     engine::{
         Engine, Error, PlannedCall,
         read::{BatchView, Located, Reader},
@@ -23,6 +26,7 @@ use crate::{
 pub(super) struct Batches {
     pub(super) engine: Engine,
     pub(super) clock: Clock,
+    pub(super) lists: Arc<ToolLists>,
 }
 
 fn execute_response(event: proto::BatchEvent) -> proto::ExecuteBatchResponse {
@@ -43,7 +47,10 @@ impl BatchService for Batches {
         request: Request<proto::ExecuteBatchRequest>,
     ) -> Result<Response<Self::ExecuteBatchStream>, Status> {
         let deadline = stream::deadline(request.metadata());
-        let request = request.into_inner();
+        let caller = Caller::of(&request)?;
+        let mut request = request.into_inner();
+        request.agent_id = caller.acts_for(&self.lists, &request.agent_id)?;
+        may_run_batches(&self.lists, &request.agent_id)?;
         let known = Some(request.batch_id.as_str()).filter(|id| !id.is_empty());
         let digest = check::content_digest(&request);
         if request.validate_only {

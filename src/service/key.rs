@@ -2,7 +2,7 @@
 
 use tonic::Status;
 
-use super::{LOCAL, TENANT, check, convert, page, status};
+use super::{TENANT, caller::Caller, check, convert, page, status};
 use crate::{
     engine::{
         Engine, Error,
@@ -38,13 +38,15 @@ fn standing(state: i32) -> Result<Standing, Status> {
 
 pub(super) async fn settle(
     engine: &Engine,
+    caller: &Caller,
     request: proto::SettleKeyRequest,
 ) -> Result<proto::SettleKeyResponse, Status> {
+    caller.must_be_operator("SettleKey")?;
     let (task_id, key) = (request.task_id.clone(), request.key.clone());
     // 64 MiB of JSON take a while to read, which no other request should wait for.
     let checked = tokio::task::spawn_blocking(move || check::check_settle(request)).await;
     let checked = checked.map_err(|_| status::engine(Error::Stopping))?;
     let verdict = checked.map_err(|refusal| status::refusal(&refusal))?;
-    let view = engine.settle_key(TENANT, &task_id, &key, verdict, LOCAL).await.map_err(status::engine)?;
+    let view = engine.settle_key(TENANT, &task_id, &key, verdict, caller.name()).await.map_err(status::engine)?;
     Ok(proto::SettleKeyResponse { key: Some(convert::key(view)) })
 }

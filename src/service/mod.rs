@@ -1,24 +1,30 @@
 //! The gRPC edge: parse, call the engine's handle, map. `status` alone makes a `tonic::Status`.
 
 mod batch;
+mod caller;
 pub mod check;
 mod convert;
 mod foreign;
+mod identity;
 mod key;
 mod page;
 mod status;
 mod stream;
 mod task;
+mod tokens;
 mod tool;
 mod variable;
 
+use std::sync::Arc;
+
 use tonic::codec::CompressionEncoding;
 
-pub(crate) use self::foreign::ForeignLayer;
+pub use self::tokens::Error as TokenError;
 use self::{batch::Batches, task::Tasks, tool::Tools};
+pub(crate) use self::{foreign::ForeignLayer, identity::IdentityLayer, tokens::Tokens};
 use crate::{
     clock::Clock,
-    dispatch::MAX_RESULT_BYTES,
+    dispatch::{MAX_RESULT_BYTES, ToolLists},
     engine::Engine,
     proto::{
         batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
@@ -34,15 +40,14 @@ const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
 /// The largest request to `TaskService`: a result to settle a key with may be as large as a tool's (R6), and something stands
 /// around it.
 const MAX_SETTLE_BYTES: usize = MAX_RESULT_BYTES + 64 * 1024;
-/// Who settles a key or sets a variable while nobody is asked for a token (R5).
-const LOCAL: &str = "local";
 
 /// `BatchService`. Requests may be compressed, as some clients do unasked; the bound holds after inflation.
 pub(crate) fn batch_service(
     engine: Engine,
     clock: Clock,
+    lists: Arc<ToolLists>,
 ) -> BatchServiceServer<impl crate::proto::batch_service_server::BatchService> {
-    BatchServiceServer::new(Batches { engine, clock })
+    BatchServiceServer::new(Batches { engine, clock, lists })
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .accept_compressed(CompressionEncoding::Gzip)
 }
@@ -55,8 +60,11 @@ pub(crate) fn task_service(engine: Engine) -> TaskServiceServer<impl crate::prot
 }
 
 /// `ToolService`.
-pub(crate) fn tool_service(engine: Engine) -> ToolServiceServer<impl crate::proto::tool_service_server::ToolService> {
-    ToolServiceServer::new(Tools { engine })
+pub(crate) fn tool_service(
+    engine: Engine,
+    lists: Arc<ToolLists>,
+) -> ToolServiceServer<impl crate::proto::tool_service_server::ToolService> {
+    ToolServiceServer::new(Tools { engine, lists })
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .accept_compressed(CompressionEncoding::Gzip)
 }

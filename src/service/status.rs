@@ -105,6 +105,18 @@ pub(super) fn invalid(field: &str, description: impl Into<String>) -> Status {
     draft.done()
 }
 
+/// Refuses who shows no token that belongs to anyone. The same for every cause but its words.
+pub(super) fn unauthenticated(what: &str) -> Status {
+    let message =
+        format!("{what}; expected the metadata `authorization: Bearer TOKEN` with the token of an agent or operator");
+    Draft::new(Code::Unauthenticated, "UNAUTHENTICATED", message).done()
+}
+
+/// Refuses what a caller may not do.
+pub(super) fn denied(reason: &'static str, message: &str) -> Status {
+    Draft::new(Code::PermissionDenied, reason, message.to_owned()).done()
+}
+
 /// An RPC of the contract that this version does not serve.
 pub(super) fn not_served(rpc: &str) -> Status {
     Draft::new(Code::Unimplemented, "NOT_SERVED", format!("{rpc} is not served by this version")).done()

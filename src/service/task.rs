@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, check, convert, key, page, status, stream::Events, variable};
+use super::{TENANT, caller::Caller, check, convert, key, page, status, stream::Events, variable};
 use crate::{
     batch::{
         event::{Ending, StepId},
@@ -120,7 +120,8 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::SetVariableRequest>,
     ) -> Result<Response<proto::SetVariableResponse>, Status> {
-        variable::set(&self.engine, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request)?;
+        variable::set(&self.engine, &caller, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_usage(
@@ -141,7 +142,8 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::SettleKeyRequest>,
     ) -> Result<Response<proto::SettleKeyResponse>, Status> {
-        key::settle(&self.engine, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request)?;
+        key::settle(&self.engine, &caller, request.into_inner()).await.map(Response::new)
     }
 
     async fn watch_task(&self, _: Request<proto::WatchTaskRequest>) -> Result<Response<Self::WatchTaskStream>, Status> {

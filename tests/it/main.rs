@@ -1,5 +1,6 @@
 //! The tests that need more than one module, in one binary, so that it is linked once. Most run over real connections.
 
+mod agents;
 mod backend;
 mod backends;
 mod batches;

@@ -1,0 +1,148 @@
+//! `[[agents]]` and `[[operators]]`: who is asked for a token, and what each agent may call.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::{Field, Reader, TOP, Value};
+use crate::config::{Agent, Binding, Operator, Secret, value};
+
+const AGENT: [&str; 4] = ["id", "token_env", "token_file", "tools"];
+const OPERATOR: [&str; 3] = ["id", "token_env", "token_file"];
+const BINDING: [&str; 2] = ["name", "tool"];
+
+/// The most tools of one agent. Models choose badly among far fewer.
+const MAX_TOOLS: usize = 1_000;
+
+impl Reader<'_> {
+    pub(super) fn agents(&mut self, field: Field<'_, '_>) -> Vec<Agent> {
+        self.each(field, &AGENT, |reader, entry, table, path| {
+            let (id, token) = reader.person(entry, table, path);
+            let name = format!("{path}.tools");
+            let tools = match table.get("tools") {
+                Some(value) => reader.bindings(Field { value, name: &name }),
+                None => reader
+                    .missing(entry, path, "tools = [\"execute_tool_batch\", \"create_order\"]")
+                    .unwrap_or_default(),
+            };
+            Agent { id, token, tools }
+        })
+    }
+
+    pub(super) fn operators(&mut self, field: Field<'_, '_>) -> Vec<Operator> {
+        self.each(field, &OPERATOR, |reader, entry, table, path| {
+            let (id, token) = reader.person(entry, table, path);
+            Operator { id, token }
+        })
+    }
+
+    /// Reads each table of an array, and names ids that stand there twice.
+    fn each<T>(
+        &mut self,
+        field: Field<'_, '_>,
+        known: &[&str],
+        read: impl Fn(&mut Self, &Value<'_>, &DeTable<'_>, &str) -> T,
+    ) -> Vec<T> {
+        let DeValue::Array(entries) = field.value.get_ref() else {
+            self.wrong_type(field, &format!("tables, each headed [[{}]]", field.name));
+            return Vec::new();
+        };
+        let mut first_with = HashMap::new();
+        let mut all = Vec::with_capacity(entries.len());
+        for (index, value) in entries.iter().enumerate() {
+            let path = format!("{}[{index}]", field.name);
+            let DeValue::Table(table) = value.get_ref() else {
+                self.wrong_type(Field { value, name: &path }, "a table with an id and a token");
+                continue;
+            };
+            self.unknown_fields(table, known, &format!(" in {path}"), Some(&TOP));
+            if let Some(id) = table.get("id")
+                && let Some(text) = id.get_ref().as_str()
+            {
+                let first = *first_with.entry(text.to_owned()).or_insert(index);
+                if first != index {
+                    let name = format!("{path}.id");
+                    self.fault(
+                        Field { value: id, name: &name },
+                        format!("{text:?} is the id of {}[{first}] too; give each its own", field.name),
+                    );
+                }
+            }
+            all.push(read(self, value, table, &path));
+        }
+        all
+    }
+
+    fn person(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> (String, Secret) {
+        let name = format!("{path}.id");
+        let id = match table.get("id") {
+            Some(value) => self.text(Field { value, name: &name }, "an id", value::id),
+            None => self.missing(entry, path, "id = \"orders\""),
+        };
+        (id.unwrap_or_default(), self.secret(entry, table, path))
+    }
+
+    fn secret(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> Secret {
+        let (env_name, file_name) = (format!("{path}.token_env"), format!("{path}.token_file"));
+        let secret = match (table.get("token_env"), table.get("token_file")) {
+            (Some(value), None) => {
+                self.text(Field { value, name: &env_name }, "a variable's name", value::variable).map(Secret::Env)
+            }
+            (None, Some(value)) => {
+                self.text(Field { value, name: &file_name }, "a path", value::folder).map(Secret::File)
+            }
+            (Some(_), Some(value)) => {
+                self.fault(Field { value, name: &file_name }, "token_env stands there too; expected one of them");
+                None
+            }
+            (None, None) => self.missing(entry, path, "token_env = \"ORDERS_TOKEN\", or token_file = \"orders.token\""),
+        };
+        // What is faulty is never used.
+        secret.unwrap_or(Secret::File(PathBuf::new()))
+    }
+
+    fn bindings(&mut self, field: Field<'_, '_>) -> Vec<Binding> {
+        let DeValue::Array(entries) = field.value.get_ref() else {
+            self.wrong_type(
+                field,
+                "an array of tools, such as [\"plan_orders\", { name = \"Create order\", tool = \"create_order\" }]",
+            );
+            return Vec::new();
+        };
+        if entries.len() > MAX_TOOLS {
+            self.fault(field, format!("{} tools; expected at most {MAX_TOOLS}", entries.len()));
+        }
+        let mut bindings: Vec<Binding> = Vec::with_capacity(entries.len());
+        for (index, value) in entries.iter().enumerate() {
+            let name = format!("{}[{index}]", field.name);
+            let field = Field { value, name: &name };
+            let Some(binding) = self.binding(field) else { continue };
+            if bindings.iter().any(|earlier| earlier.name == binding.name) {
+                self.fault(
+                    field,
+                    format!("{:?} is in this list already; give each tool a name of its own", binding.name),
+                );
+            }
+            bindings.push(binding);
+        }
+        bindings
+    }
+
+    fn binding(&mut self, field: Field<'_, '_>) -> Option<Binding> {
+        let DeValue::Table(table) = field.value.get_ref() else {
+            let name = self.text(field, "a tool's name, or { name = \"...\", tool = \"...\" }", value::tool)?;
+            return Some(Binding { tool: name.clone(), name });
+        };
+        self.unknown_fields(table, &BINDING, &format!(" in {}", field.name), None);
+        let mut read = |key: &str, line: &str| match table.get(key) {
+            Some(value) => {
+                let name = format!("{}.{key}", field.name);
+                self.text(Field { value, name: &name }, "a tool's name", value::tool)
+            }
+            None => self.missing(field.value, field.name, line),
+        };
+        let name = read("name", "name = \"Create order\"");
+        let tool = read("tool", "tool = \"create_order\"");
+        Some(Binding { name: name?, tool: tool? })
+    }
+}
