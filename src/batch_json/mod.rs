@@ -1,4 +1,5 @@
-//! The JSON that models and people write for a batch: the arguments of `execute_tool_batch`, and the file of `toolbatch run`.
+//! The JSON that models and people write for a batch: the arguments of `execute_tool_batch` and of `batch_tool`, and the file of
+//! `toolbatch run`.
 //!
 //! ```json
 //! {
@@ -15,6 +16,8 @@
 //! `args` is taken over byte for byte. `null` means "left out" for the optional fields; nothing else is guessed.
 
 mod error;
+mod invocations;
+mod names;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -22,6 +25,8 @@ mod tests;
 use serde_json::value::RawValue;
 
 pub use error::{Error, Problem, Problems};
+pub use invocations::read_invocations;
+use names::Shape;
 use read::{Elements, Members, Reader, found, kind};
 
 use crate::{
@@ -47,20 +52,35 @@ pub enum Dialect {
     File,
 }
 
-const MODEL_FIELDS: &[&str] = &["calls", "mode", "max_concurrency", "serialize_on", "stop_on_error", "include_results"];
-const FILE_FIELDS: &[&str] = &[
-    "calls",
-    "mode",
-    "max_concurrency",
-    "serialize_on",
-    "stop_on_error",
-    "include_results",
-    "call_timeout",
-    "retry",
-    "in_doubt",
-];
-const CALL_FIELDS: &[&str] = &["tool", "args", "key"];
-const RETRY_FIELDS: &[&str] = &["max_attempts", "initial_backoff", "max_backoff", "backoff_multiplier"];
+/// A call's fields that stand beside the list.
+const CALL_ELSEWHERE: (&[&str], &str) = (&["tool", "args", "key"], "in an element of calls");
+const MODEL_SHAPE: Shape = Shape {
+    fields: &["calls", "mode", "max_concurrency", "serialize_on", "stop_on_error", "include_results"],
+    elsewhere: &[CALL_ELSEWHERE],
+};
+const FILE_SHAPE: Shape = Shape {
+    fields: &[
+        "calls",
+        "mode",
+        "max_concurrency",
+        "serialize_on",
+        "stop_on_error",
+        "include_results",
+        "call_timeout",
+        "retry",
+        "in_doubt",
+    ],
+    elsewhere: &[CALL_ELSEWHERE],
+};
+const CALL_SHAPE: Shape = Shape {
+    fields: &["tool", "args", "key"],
+    elsewhere: &[(
+        &["mode", "max_concurrency", "serialize_on", "stop_on_error", "include_results"],
+        "beside calls, not in a call",
+    )],
+};
+const RETRY_SHAPE: Shape =
+    Shape { fields: &["max_attempts", "initial_backoff", "max_backoff", "backoff_multiplier"], elsewhere: &[] };
 
 /// The names of a [`BatchMode`] in JSON.
 const MODES: &[(&str, i32)] = &[("sequential", BatchMode::Sequential as i32), ("parallel", BatchMode::Parallel as i32)];
@@ -74,18 +94,40 @@ const IN_DOUBT: &[(&str, i32)] = &[
 const LIST_EXPECTED: &str =
     "an array of {\"tool\", \"args\", \"key\"} objects, or a reference such as \"${VAR_1}.calls\"";
 
+/// A number that no mode has, for one that could not be read: what it would have allowed is not known.
+const UNREAD_MODE: i32 = -1;
+
+/// What could be read of a text, and what is wrong with the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// Task, agent and batch id are left empty, since they do not stand in the JSON. Where there are problems, something stands in
+    /// the place of what could not be read, so that calls keep their indexes: such a request must not run.
+    pub request: ExecuteBatchRequest,
+    /// In the order of the text.
+    pub problems: Problems,
+}
+
 /// Reads a batch. Task, agent and batch id are left empty, since they do not stand in the JSON.
 ///
 /// All that is wrong with the shape is reported at once. Depth costs no stack: args are stepped over, not built.
 pub fn parse(text: &str, dialect: Dialect) -> Result<ExecuteBatchRequest, Error> {
+    let Draft { request, problems } = read(text, dialect)?;
+    if problems.is_empty() { Ok(request) } else { Err(Error::Invalid(problems)) }
+}
+
+/// The same for those who have more to say about the request than its shape. Fails only where the text is no JSON, or too long.
+pub fn read(text: &str, dialect: Dialect) -> Result<Draft, Error> {
+    drafted(text, |reader, whole| batch(reader, whole, dialect))
+}
+
+fn drafted(text: &str, batch: impl FnOnce(&mut Reader, &RawValue) -> ExecuteBatchRequest) -> Result<Draft, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::TooLarge { bytes: text.len() });
     }
     let whole: &RawValue = serde_json::from_str(text).map_err(|error| Error::Syntax(error.to_string()))?;
     let mut reader = Reader::new();
-    let request = batch(&mut reader, whole, dialect);
-    let problems = reader.finish();
-    if problems.is_empty() { Ok(request) } else { Err(Error::Invalid(problems)) }
+    let request = batch(&mut reader, whole);
+    Ok(Draft { request, problems: reader.finish() })
 }
 
 /// Reads the calls of a list that stands by itself, such as one that a reference leads to. `path` is what problems call it.
@@ -98,11 +140,11 @@ pub fn parse_calls(text: &str, path: &str) -> Result<Vec<ToolCall>, Error> {
 }
 
 fn batch(reader: &mut Reader, whole: &RawValue, dialect: Dialect) -> ExecuteBatchRequest {
-    let known = match dialect {
-        Dialect::Model => MODEL_FIELDS,
-        Dialect::File => FILE_FIELDS,
+    let shape = match dialect {
+        Dialect::Model => &MODEL_SHAPE,
+        Dialect::File => &FILE_SHAPE,
     };
-    let Some(members) = reader.members("", whole, known, "an object with \"calls\"") else {
+    let Some(members) = reader.members("", whole, shape, "an object with \"calls\"") else {
         return ExecuteBatchRequest::default();
     };
     let source = members.get("calls").and_then(|calls| source(reader, calls));
@@ -115,7 +157,10 @@ fn batch(reader: &mut Reader, whole: &RawValue, dialect: Dialect) -> ExecuteBatc
 /// Fields that the dialect does not know have been reported by now; here they are only absent or present.
 fn options(reader: &mut Reader, members: &Members<'_>) -> BatchOptions {
     BatchOptions {
-        mode: members.optional("mode").and_then(|raw| reader.choice("mode", raw, MODES)).unwrap_or_default(),
+        mode: members
+            .optional("mode")
+            .map(|raw| reader.choice("mode", raw, MODES).unwrap_or(UNREAD_MODE))
+            .unwrap_or_default(),
         max_concurrency: members
             .optional("max_concurrency")
             .and_then(|raw| reader.count("max_concurrency", raw, "a whole number from 0 to 16"))
@@ -138,7 +183,7 @@ fn options(reader: &mut Reader, members: &Members<'_>) -> BatchOptions {
 }
 
 fn retry(reader: &mut Reader, raw: &RawValue) -> Option<RetryPolicy> {
-    let members = reader.members("retry", raw, RETRY_FIELDS, "an object with \"max_attempts\"")?;
+    let members = reader.members("retry", raw, &RETRY_SHAPE, "an object with \"max_attempts\"")?;
     Some(RetryPolicy {
         max_attempts: members
             .optional("max_attempts")
@@ -172,23 +217,26 @@ fn calls(reader: &mut Reader, path: &str, raw: &RawValue) -> Option<Vec<ToolCall
         reader.problem(path, format!("expected at most {MAX_CALLS} calls, found {}; split the list", elements.total));
     }
     let kept = elements.kept.into_iter().enumerate();
-    Some(kept.filter_map(|(index, raw)| call(reader, &format!("{path}[{index}]"), raw)).collect())
+    Some(kept.map(|(index, raw)| call(reader, &format!("{path}[{index}]"), raw)).collect())
 }
 
-fn call(reader: &mut Reader, path: &str, raw: &RawValue) -> Option<ToolCall> {
-    let members = reader.members(path, raw, CALL_FIELDS, "an object {\"tool\", \"args\", \"key\"}")?;
+fn call(reader: &mut Reader, path: &str, raw: &RawValue) -> ToolCall {
+    let Some(members) = reader.members(path, raw, &CALL_SHAPE, "an object {\"tool\", \"args\", \"key\"}") else {
+        return ToolCall::default();
+    };
     let tool_path = format!("{path}.tool");
     let tool = members.get("tool").and_then(|raw| reader.string(&tool_path, raw, "a tool's name as a string"));
     if members.get("tool").is_none() {
         reader.problem(&tool_path, "missing: expected a tool's name as a string".to_owned());
     }
-    let args_json = match members.get("args") {
-        None => Some(String::from("{}")),
-        Some(raw) => args(reader, &format!("{path}.args"), raw),
-    };
+    let args_json = members.get("args").and_then(|raw| args(reader, &format!("{path}.args"), raw));
     let key =
         members.optional("key").map(|raw| reader.string(&format!("{path}.key"), raw, "a string")).unwrap_or_default();
-    Some(ToolCall { tool: tool?, args_json: args_json?, key: key.unwrap_or_default() })
+    ToolCall {
+        tool: tool.unwrap_or_default(),
+        args_json: args_json.unwrap_or_else(|| "{}".to_owned()),
+        key: key.unwrap_or_default(),
+    }
 }
 
 /// The text of the args as it stands, never a re-written form of it: `1.10` stays `1.10`.

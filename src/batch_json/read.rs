@@ -8,28 +8,16 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::error::Problems;
+use super::{
+    error::Problems,
+    names::{Shape, nearest},
+};
 
 /// The most members of one object that are looked at. Ours have at most nine; an object of a million unknown names must
 /// not become a million strings.
 const MAX_MEMBERS: usize = 64;
 /// How many characters of a value a message quotes: enough to recognise it by.
-const QUOTED_CHARS: usize = 60;
-/// How like a name must be to be suggested (normalised Damerau-Levenshtein, 0 to 1): `retries` finds `retry` (0.57), while
-/// `call_timeout` is not offered `calls` (0.33).
-const LIKENESS_MIN: f64 = 0.5;
-/// What other tool-calling formats call our fields; models mix them up.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("name", "tool"),
-    ("function", "tool"),
-    ("arguments", "args"),
-    ("parameters", "args"),
-    ("input", "args"),
-    ("id", "key"),
-    ("idempotency_key", "key"),
-    ("parallel", "mode"),
-];
-
+pub(super) const QUOTED_CHARS: usize = 60;
 const DURATION_EXPECTED: &str = "a duration as a string, such as \"500ms\", \"30s\", \"5m\" or \"1h\"";
 
 /// What a value is, by its first byte.
@@ -66,6 +54,12 @@ pub(super) fn found(raw: &RawValue) -> String {
         Kind::String if text.chars().count() > QUOTED_CHARS => format!("the string {}\"", cut(text)),
         Kind::String => format!("the string {text}"),
     }
+}
+
+/// Whether a string holds the text of an object or array: models encode what should stand as it is.
+fn is_encoded(raw: &RawValue) -> bool {
+    let text = raw.get().strip_prefix('"').unwrap_or_default();
+    text.trim_start().starts_with(['{', '['])
 }
 
 fn cut(text: &str) -> String {
@@ -170,8 +164,9 @@ impl Reader {
         self.problems.push(path, message);
     }
 
-    fn mismatch(&mut self, path: &str, expected: &str, raw: &RawValue) {
-        self.problem(path, format!("expected {expected}, found {}", found(raw)));
+    pub(super) fn mismatch(&mut self, path: &str, expected: &str, raw: &RawValue) {
+        let advice = if is_encoded(raw) { "; write the value itself, not its text" } else { "" };
+        self.problem(path, format!("expected {expected}, found {}{advice}", found(raw)));
     }
 
     /// An object's members. Unknown and repeated names are noted, each unknown one with the nearest known.
@@ -179,7 +174,7 @@ impl Reader {
         &mut self,
         path: &str,
         raw: &'a RawValue,
-        known: &[&str],
+        shape: &Shape,
         expected: &str,
     ) -> Option<Members<'a>> {
         if kind(raw) != Kind::Object {
@@ -191,12 +186,12 @@ impl Reader {
             self.problem(path, "a member's name holds a lone surrogate (\\ud800 to \\udfff)".to_owned());
             return None;
         };
-        for (position, (name, _)) in members.kept.iter().enumerate() {
+        for (position, (name, value)) in members.kept.iter().enumerate() {
             let here = join(path, name);
             if members.kept[..position].iter().any(|(earlier, _)| earlier == name) {
                 self.problem(&here, "given twice".to_owned());
-            } else if !known.contains(&name.as_str()) {
-                self.problem(&here, unknown(name, known));
+            } else if !shape.fields.contains(&name.as_str()) {
+                self.problem(&here, shape.unknown(name, value));
             }
         }
         if members.total > members.kept.len() {
@@ -205,7 +200,7 @@ impl Reader {
                 format!(
                     "has {} members, more than the {MAX_MEMBERS} that are read; known are {}",
                     members.total,
-                    known.join(", ")
+                    shape.fields.join(", ")
                 ),
             );
         }
@@ -322,28 +317,4 @@ fn parse_duration(text: &str) -> Option<prost_types::Duration> {
 fn join(path: &str, name: &str) -> String {
     let name = cut(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
-}
-
-fn unknown(name: &str, known: &[&str]) -> String {
-    let known_list = known.join(", ");
-    match nearest(name, known) {
-        Some(near) => format!("unknown field; did you mean {near}? Known are {known_list}"),
-        None => format!("unknown field; known are {known_list}"),
-    }
-}
-
-/// The known name that `name` most likely stands for.
-fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    // A name of any length may arrive, and the comparison is quadratic in it.
-    let name: String = name.chars().take(QUOTED_CHARS).collect::<String>().to_lowercase();
-    let synonym = SYNONYMS.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
-    if let Some(ours) = known.iter().find(|candidate| Some(**candidate) == synonym) {
-        return Some(ours);
-    }
-    known
-        .iter()
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(&name, candidate), *candidate))
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
 }

@@ -286,3 +286,109 @@ fn long_values_and_names_are_quoted_in_part() {
     );
     assert!(message(&format!(r#"{{"calls":[],"{long}":1}}"#)).starts_with(&format!("{}…: unknown", "中".repeat(60))));
 }
+
+#[test]
+fn what_stands_at_the_wrong_level_is_told_where_it_belongs() {
+    let model = |text: &str| parse(text, Dialect::Model).unwrap_err().to_string();
+    let fields = "calls, mode, max_concurrency, serialize_on, stop_on_error, include_results";
+    assert_eq!(
+        model(r#"{"calls":[],"options":{"mode":"parallel","x":1,"stop_on_error":false}}"#),
+        format!("options: unknown field; write what is in it (mode, stop_on_error) one level up. Known are {fields}")
+    );
+    let wrapped = model(r#"{"name":"execute_tool_batch","arguments":{"calls":[]}}"#);
+    assert_eq!(
+        wrapped.lines().collect::<Vec<_>>(),
+        [
+            format!("name: unknown field; known are {fields}"),
+            format!("arguments: unknown field; write what is in it (calls) one level up. Known are {fields}"),
+            format!("calls: missing: expected {LIST_EXPECTED}"),
+        ]
+    );
+    assert_eq!(
+        model(r#"{"calls":[{"tool":"t","stop_on_error":false}]}"#),
+        "calls[0].stop_on_error: unknown field here; it belongs beside calls, not in a call. Known here are tool, args, key"
+    );
+    assert!(
+        model(r#"{"tool":"t","args":{}}"#).starts_with("tool: unknown field here; it belongs in an element of calls.")
+    );
+    assert_eq!(
+        model(r#""{\"calls\":[]}""#),
+        r#"the batch: expected an object with "calls", found the string "{\"calls\":[]}"; write the value itself, not its text"#
+    );
+}
+
+#[test]
+fn a_draft_keeps_the_places_of_what_could_not_be_read() {
+    let draft = read(r#"{"calls":[5,{"args":null},{"tool":"t","key":"k"}],"mode":"both"}"#, Dialect::Model).unwrap();
+    let paths: Vec<&str> = draft.problems.told.iter().map(|problem| problem.path.as_str()).collect();
+    assert_eq!(paths, ["calls[0]", "calls[1].tool", "calls[1].args", "mode"]);
+    let keys: Vec<&str> = calls(&draft.request).iter().map(|call| call.key.as_str()).collect();
+    assert_eq!(keys, ["", "", "k"]);
+    assert_eq!(draft.request.options.unwrap().mode, UNREAD_MODE);
+}
+
+#[test]
+fn invocations_run_at_once_with_the_text_of_their_arguments() {
+    let args = r#"{ "n":1.10,"big":12345678901234567890123,"t":"\u00e9\\n" }"#;
+    let encoded = serde_json::to_string(args).unwrap();
+    let text = format!(
+        r#"{{"invocations":[{{"name":"a","arguments":{encoded}}},{{"name":"b","arguments":{args}}},
+            {{"name":"c"}},{{"name":"d","arguments":""}},{{"name":"e","arguments":"\u007b\u007D"}}]}}"#
+    );
+    let Draft { request, problems } = read_invocations(&text).unwrap();
+    assert!(problems.is_empty(), "{problems}");
+    let sent: Vec<&str> = calls(&request).iter().map(|call| call.args_json.as_str()).collect();
+    assert_eq!(sent, [args, args, "", "", "{}"]);
+    let options = request.options.unwrap();
+    assert_eq!((options.mode, options.max_concurrency), (BatchMode::Parallel.into(), 16));
+    assert_eq!(options.stop_on_error, Some(false));
+}
+
+#[test]
+fn each_wrong_invocation_is_named_with_what_came() {
+    let told = |text: &str| read_invocations(text).unwrap().problems.to_string();
+    let one = |member: &str| told(&format!(r#"{{"invocations":[{{"name":"t",{member}}}]}}"#));
+    let arguments =
+        r#"invocations[0].arguments: expected one JSON object, as text such as "{\"id\": 1}", or as the object itself"#;
+    for (member, expected) in [
+        (r#""arguments":null"#, format!("{arguments}, found null")),
+        (r#""arguments":[{}]"#, format!("{arguments}, found an array")),
+        (r#""arguments":5"#, format!("{arguments}, found the number 5")),
+        (
+            r#""args":{}"#,
+            "invocations[0].args: unknown field; did you mean arguments? Known are name, arguments".to_owned(),
+        ),
+        (
+            r#""parameters":{}"#,
+            "invocations[0].parameters: unknown field; did you mean arguments? Known are name, arguments".to_owned(),
+        ),
+        (
+            r#""arguments":"\ud800""#,
+            r#"invocations[0].arguments: the string "\ud800" holds a lone surrogate (\ud800 to \udfff)"#.to_owned(),
+        ),
+    ] {
+        assert_eq!(one(member), expected);
+    }
+    for (text, expected) in [
+        (r"[]", r#"the batch: expected an object with "invocations", found an array"#),
+        (r"{}", r#"invocations: missing: expected an array of {"name", "arguments"} objects"#),
+        (
+            r#"{"invocations":"[{}]"}"#,
+            r#"invocations: expected an array of {"name", "arguments"} objects, found the string "[{}]"; write the value itself, not its text"#,
+        ),
+        (
+            r#"{"invocations":[{"tool":"t"}]}"#,
+            "invocations[0].tool: unknown field; did you mean name? Known are name, arguments\n\
+             invocations[0].name: missing: expected a tool's name as a string",
+        ),
+        (
+            r#"{"invocations":[],"mode":"parallel"}"#,
+            "mode: unknown field here; it belongs to execute_tool_batch; batch_tool has no options. Known here are invocations",
+        ),
+    ] {
+        assert_eq!(told(text), expected, "for {text}");
+    }
+    assert!(told(r#"{"calls":[]}"#).starts_with("calls: unknown field; did you mean invocations?"));
+    let long = format!(r#"{{"invocations":[{}{{"name":"t"}}]}}"#, r#"{"name":"t"},"#.repeat(200));
+    assert_eq!(told(&long), "invocations: expected at most 200, found 201; split the list");
+}

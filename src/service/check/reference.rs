@@ -10,6 +10,9 @@ pub(super) const FIELD: &str = "calls_ref";
 const EXPECTED: &str =
     "expected one reference and nothing else: ${NAME}, then any of .field and [2], such as ${VAR_1}.calls";
 
+/// For a list that was encoded once too often.
+const AS_TEXT: &str = "; or the list itself, as a list and not as its text, which is not parsed";
+
 /// `${NAME}` and its accessors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
@@ -36,7 +39,10 @@ impl Malformed {
                     quote(text)
                 )
             }
-            Self::Other => format!("{} is no reference; {EXPECTED}", quote(text)),
+            Self::Other => {
+                let advice = if text.trim_start().starts_with(['[', '{']) { AS_TEXT } else { "" };
+                format!("{} is no reference; {EXPECTED}{advice}", quote(text))
+            }
         };
         Violation::new(FIELD, description)
     }

@@ -64,6 +64,7 @@ fn what_is_no_reference_alone_is_refused() {
     for text in ["VAR_1", "${1VAR}", "${}", "${VAR-1}", "${VÄR}", "${VAR_1", "[{\"tool\":1}]", "$VAR_1", " ", LIST] {
         let refused = with_ref(text);
         assert!(refused.contains(" is no reference; expected one reference and nothing else"), "{refused}");
+        assert_eq!(refused.contains("not as its text"), text.starts_with(['[', '{']), "{refused}");
     }
     assert!(with_ref("").contains("there is no list to run"));
     assert!(refusal_of(&format!("${{{}}}", "V".repeat(1 << 20)), &Output::default()).len() < 400);
