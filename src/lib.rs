@@ -17,6 +17,7 @@ pub mod json;
     reason = "generated code"
 )]
 pub mod proto;
+pub mod schema;
 #[doc(hidden)]
 pub mod seeded;
 pub mod server;

@@ -85,6 +85,13 @@ pub fn unkeyed_idempotency_key(tenant: &str, batch_id: &str, index: u32) -> Stri
     derive(&[b"index", tenant.as_bytes(), batch_id.as_bytes(), &index.to_be_bytes()])
 }
 
+/// Names a batch by the key that a call of one of the batch tools has, in its task: a repeat is the same batch (R11). The keys of the
+/// calls in it are another matter.
+#[must_use]
+pub fn keyed_batch_id(tenant: &str, task_id: &str, key: &str) -> String {
+    derive(&[b"batch", tenant.as_bytes(), task_id.as_bytes(), key.as_bytes()])
+}
+
 /// Length-prefixed, so that no two lists of parts run together; shaped as a UUID (version 8), which the APIs that take
 /// idempotency keys accept.
 fn derive(parts: &[&[u8]]) -> String {

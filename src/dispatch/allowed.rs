@@ -47,8 +47,15 @@ impl ToolLists {
         self.0.get(agent_id)
     }
 
+    /// Why a tool that is not in the agent's list is refused.
+    #[must_use]
+    pub fn not_allowed(&self, agent_id: &str, tool: &str) -> String {
+        let meant = self.nearest(agent_id, tool).map(|known| format!("; did you mean `{known}`?")).unwrap_or_default();
+        format!("the tool `{tool}` is not in the list of agent `{agent_id}`{meant}")
+    }
+
     /// The name of the agent's list that was most likely meant.
-    pub(super) fn nearest(&self, agent_id: &str, tool: &str) -> Option<&str> {
+    fn nearest(&self, agent_id: &str, tool: &str) -> Option<&str> {
         let list = self.0.get(agent_id)?;
         // Models put a namespace before a tool's name: `functions.effect`.
         if let Some((known, _)) = tool.rsplit(['.', '/', ':']).next().and_then(|last| list.get_key_value(last)) {

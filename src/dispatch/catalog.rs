@@ -20,8 +20,12 @@ use crate::{
 /// The longest timeout that a tool may set for itself: R1's bound on `call_timeout`.
 const MAX_TOOL_TIMEOUT: Duration = Duration::from_hours(24);
 
+/// The tool that runs a list of calls with keys and options.
+pub const EXECUTE_TOOL_BATCH: &str = "execute_tool_batch";
+/// The tool that runs a list of invocations, all at once.
+pub const BATCH_TOOL: &str = "batch_tool";
 /// The two tools that are batches themselves: no configuration lets a batch call them.
-const BATCH_TOOLS: [&str; 2] = ["execute_tool_batch", "batch_tool"];
+const BATCH_TOOLS: [&str; 2] = [EXECUTE_TOOL_BATCH, BATCH_TOOL];
 
 /// From here on (0 to 1, Damerau-Levenshtein) another tool's name is worth suggesting: one slip in five letters.
 pub(super) const SIMILAR: f64 = 0.75;
@@ -313,9 +317,7 @@ impl Listed {
 impl Tools for Catalog {
     fn resolve(&self, agent_id: &str, tool: &str, args: &str) -> Resolution {
         let Some(base_tool) = self.lists.base_tool(agent_id, tool) else {
-            let meant = self.lists.nearest(agent_id, tool).map(|known| format!("; did you mean `{known}`?"));
-            let message =
-                format!("the tool `{tool}` is not in the list of agent `{agent_id}`{}", meant.unwrap_or_default());
+            let message = self.lists.not_allowed(agent_id, tool);
             return Resolution::Refused(refusal(Reason::ToolNotAllowed, &message));
         };
         let not_batchable = |why: &str| {

@@ -37,6 +37,7 @@ use tokio::sync::watch;
 pub use self::{
     allowed::ToolLists,
     call::{Attempt, Progress},
+    catalog::{BATCH_TOOL, EXECUTE_TOOL_BATCH},
     reply::{MAX_RESULT_BYTES, Reply},
 };
 use self::{

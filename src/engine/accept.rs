@@ -47,6 +47,8 @@ pub(super) struct Accepted {
     pub(super) outline: Arc<Outline>,
     /// `None` where it had ended by then.
     pub(super) tail: Option<TailReader>,
+    /// It was there before.
+    pub(super) attached: bool,
 }
 
 /// What would become of a call at this moment.
@@ -118,7 +120,7 @@ impl Loop {
         {
             let outline = Arc::new(self.outline_of(at)?);
             let tail = self.live.get(&at.batch).map(|live| live.tail.reader());
-            return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail });
+            return Ok(Accepted { at, batch_id: batch_id.as_str().into(), outline, tail, attached: true });
         }
         if self.waits_for_space() {
             return Err(no_space());
@@ -150,6 +152,7 @@ impl Loop {
             batch_id: batch_id.clone(),
             outline: Arc::new(Outline::of(&spec)),
             tail: Some(tail.reader()),
+            attached: false,
         };
         self.by_id.insert((tenant.clone(), batch_id.clone()), batch);
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: std::collections::HashMap::new() };

@@ -231,11 +231,12 @@ impl Engine {
         let request =
             StartRequest { tenant: tenant.into(), spec: Arc::new(spec), content, outline_bytes, lease, reply };
         self.send(Command::Start(Box::new(request))).await?;
-        let Accepted { at, batch_id, outline, tail } = answer.await.map_err(|_| Error::Stopping)??;
-        let watch = match tail {
+        let Accepted { at, batch_id, outline, tail, attached } = answer.await.map_err(|_| Error::Stopping)??;
+        let mut watch = match tail {
             Some(tail) => Watch::live(self.clone(), at, outline, 0, tail),
             None => self.watch_at(at, 0).await?,
         };
+        watch.began = !attached;
         Ok((batch_id, watch))
     }
 

@@ -25,6 +25,8 @@ pub struct Watch {
     at: Located,
     /// The batch's calls.
     pub outline: Arc<Outline>,
+    /// The batch was taken in for this reader; nobody else's watch of it has this set.
+    pub began: bool,
     after: u64,
     tail: Option<TailReader>,
     buffer: VecDeque<Arc<LogLine>>,
@@ -43,7 +45,7 @@ impl Watch {
     pub(super) fn ended(engine: Engine, at: Located, outline: Arc<Outline>, after: u64, last: u64) -> Self {
         let ended = vec![false; outline.calls.len()];
         let over = after >= last;
-        Self { engine, at, outline, after, tail: None, buffer: VecDeque::new(), ended, over }
+        Self { engine, at, outline, began: false, after, tail: None, buffer: VecDeque::new(), ended, over }
     }
 
     /// Where the batch is.

@@ -27,6 +27,7 @@ pub use fault::{Fault, Kind, Place};
 pub use lane::{MAX_LANE_BYTES, lane};
 pub use path::{MAX_PATH_BYTES, Path, PathFault};
 pub use quote::{cut, quote};
+pub use string::whole_characters;
 pub use walk::{DeadEnd, Holder, Step, arrays, kind, walk};
 
 /// What RFC 8259 calls white space, and nothing else.

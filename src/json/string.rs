@@ -32,6 +32,28 @@ impl<'a> JsonStr<'a> {
     }
 }
 
+/// A JSON text with U+FFFD in the place of each lone surrogate, otherwise byte for byte: strict readers refuse them (R6). The text is one
+/// JSON value.
+#[must_use]
+pub fn whole_characters(text: &str) -> Cow<'_, str> {
+    // In JSON a backslash stands nowhere but in a string, at the start of an escape.
+    let (mut whole, mut kept, mut at) = (String::new(), 0, 0);
+    while let Some(found) = text[at..].find('\\') {
+        let Ok(escape) = Escape::read(text.as_bytes(), at + found) else { break };
+        if escape.character.is_none() {
+            whole.push_str(&text[kept..at + found]);
+            whole.push_str("\\ufffd");
+            kept = escape.end;
+        }
+        at = escape.end;
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    whole.push_str(&text[kept..]);
+    Cow::Owned(whole)
+}
+
 /// One escape, or the two that make up a character beyond the first 65,536.
 pub(super) struct Escape {
     /// Where it ends.
@@ -96,4 +118,27 @@ fn hex_unit(text: &[u8], from: usize) -> Result<u16, BadEscape> {
         unit = unit << 4 | u16::from(digit);
     }
     Ok(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_characters;
+
+    #[test]
+    fn only_lone_surrogates_are_replaced() {
+        for same in [r#"{"a":"\ud83d\ude00 \\ud800 \u0041\n","n":1.10}"#, "1e400", r#""""#, r#""\\""#] {
+            assert_eq!(whole_characters(same), same);
+        }
+        for (text, expected) in [
+            (r#""\ud800""#, r#""\ufffd""#),
+            (r#"{"\uDFFFé":["\ud800\ud800\udc00x", 1.0]}"#, r#"{"\ufffdé":["\ufffd\ud800\udc00x", 1.0]}"#),
+            (r#""\udc00\ud800\n""#, r#""\ufffd\ufffd\n""#),
+        ] {
+            assert_eq!(whole_characters(text), expected);
+            assert!(serde_json::from_str::<serde_json::Value>(expected).is_ok());
+        }
+        for broken in ["\"\\", "\"\\u12", "\\ud8", "\"\\ud800\\u"] {
+            let _ = whole_characters(broken);
+        }
+    }
 }

@@ -7,7 +7,8 @@ use tonic::{Request, Response, Status, async_trait};
 use super::{
     TENANT,
     caller::{Caller, may_run_batches},
-    check, convert, page, status,
+    check::{self, Refusal},
+    convert, page, status,
     stream::{self, Events},
 };
 use crate::{
@@ -144,18 +145,25 @@ fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Bat
     Ok(batch)
 }
 
+/// Checks the request whole, with the list that its reference leads to (R1, R2). The status is for what went wrong on the way.
+pub(super) async fn checked(
+    engine: &Engine,
+    request: proto::ExecuteBatchRequest,
+) -> Result<Result<Spec, Refusal>, Status> {
+    let name = match &request.source {
+        Some(Source::CallsRef(text)) => check::named_output(text),
+        Some(Source::CallList(_)) | None => None,
+    };
+    let Some(name) = name else { return Ok(check::check(&request)) };
+    let output = engine.variable(TENANT, &request.task_id, name).await.map_err(status::engine)?;
+    // Somebody else's output can be large, and no other request should wait while it is read.
+    let checked = tokio::task::spawn_blocking(move || check::check_with_output(&request, &output)).await;
+    checked.map_err(|_| status::engine(Error::Stopping))
+}
+
 impl Batches {
-    /// Checks the request whole, with the list that its reference leads to (R1, R2).
     async fn checked(&self, request: proto::ExecuteBatchRequest) -> Result<Spec, Status> {
-        let name = match &request.source {
-            Some(Source::CallsRef(text)) => check::named_output(text),
-            Some(Source::CallList(_)) | None => None,
-        };
-        let Some(name) = name else { return check::check(&request).map_err(|refusal| status::refusal(&refusal)) };
-        let output = self.engine.variable(TENANT, &request.task_id, name).await.map_err(status::engine)?;
-        // Somebody else's output can be large, and no other request should wait while it is read.
-        let checked = tokio::task::spawn_blocking(move || check::check_with_output(&request, &output)).await;
-        checked.map_err(|_| status::engine(Error::Stopping))?.map_err(|refusal| status::refusal(&refusal))
+        checked(&self.engine, request).await?.map_err(|refusal| status::refusal(&refusal))
     }
 
     /// Checks the request and shows what would become of it; runs nothing.

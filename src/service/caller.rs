@@ -5,10 +5,7 @@ use std::sync::Arc;
 use tonic::{Request, Status};
 
 use super::status;
-use crate::dispatch::ToolLists;
-
-/// The tool that runs batches: off for an agent unless its list has it (R3).
-const EXECUTE: &str = "execute_tool_batch";
+use crate::dispatch::{EXECUTE_TOOL_BATCH, ToolLists};
 
 /// Who a token belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,13 +59,14 @@ impl Caller {
     }
 }
 
-/// Whether the agent may run batches.
+/// Whether the agent may run batches: not unless its list says so (R3).
 pub(super) fn may_run_batches(lists: &ToolLists, agent_id: &str) -> Result<(), Status> {
-    let listed = lists.of(agent_id).is_none_or(|list| list.values().any(|tool| tool == EXECUTE));
+    let listed = lists.of(agent_id).is_none_or(|list| list.values().any(|tool| tool == EXECUTE_TOOL_BATCH));
     if listed {
         return Ok(());
     }
-    let message =
-        format!("agent {agent_id:?} may not run batches: {EXECUTE} is not in its tool list; an operator can add it");
+    let message = format!(
+        "agent {agent_id:?} may not run batches: {EXECUTE_TOOL_BATCH} is not in its tool list; an operator can add it"
+    );
     Err(status::denied("BATCHES_NOT_ALLOWED", &message))
 }

@@ -13,6 +13,7 @@ mod stream;
 mod task;
 mod tokens;
 mod tool;
+mod tool_batch;
 mod variable;
 
 use std::sync::Arc;

@@ -87,6 +87,15 @@ fn store(error: &store::Error) -> Status {
     }
 }
 
+/// The key of a call of a batch tool names a batch that was asked for otherwise.
+pub(super) fn batch_key_taken(key: &str) -> Status {
+    let key = json::quote(key);
+    let message = format!(
+        "context.key {key} is that of a batch with other content in this task: choose another key, or send the same content to attach to it"
+    );
+    Draft::new(Code::AlreadyExists, "BATCH_ID_TAKEN", message).done()
+}
+
 /// What R1 forbids, every violation by its field, as many as fit.
 pub(super) fn refusal(refusal: &Refusal) -> Status {
     let fitted = check::fit(refusal);

@@ -83,6 +83,21 @@ impl Source {
     }
 }
 
+/// What `work` gives, where the client still waits for it by then.
+pub(super) async fn within<T>(
+    deadline: Option<Instant>,
+    work: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    match deadline {
+        None => work.await,
+        Some(deadline) => tokio::select! {
+            biased;
+            () = sleep_until(deadline) => Err(status::deadline()),
+            done = work => done,
+        },
+    }
+}
+
 /// When the client's deadline passes, where it set one.
 pub(super) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     let text = metadata.get(TIMEOUT_HEADER)?.to_str().ok()?;

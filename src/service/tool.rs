@@ -4,17 +4,32 @@ use std::{collections::HashMap, sync::Arc};
 
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, caller::Caller, page, status, stream::Events};
+use super::{
+    TENANT,
+    caller::Caller,
+    page, status,
+    stream::{self, Events},
+    tool_batch::{self, BatchTool},
+};
 use crate::{
     dispatch::ToolLists,
     engine::Engine,
     proto::{self, tool_service_server::ToolService},
+    schema,
 };
 
 /// Serves `ToolService` from an engine.
 pub(super) struct Tools {
     pub(super) engine: Engine,
     pub(super) lists: Arc<ToolLists>,
+}
+
+/// What a call is of.
+enum Callee {
+    Batch(BatchTool),
+    Ordinary,
+    /// The agent's list has no such name.
+    NotAllowed(proto::CallToolResponse),
 }
 
 #[async_trait]
@@ -41,15 +56,40 @@ impl ToolService for Tools {
         Ok(Response::new(proto::ListToolsResponse { tools, next_page_token }))
     }
 
-    async fn call_tool(&self, _: Request<proto::CallToolRequest>) -> Result<Response<proto::CallToolResponse>, Status> {
-        Err(status::not_served("CallTool"))
+    async fn call_tool(
+        &self,
+        request: Request<proto::CallToolRequest>,
+    ) -> Result<Response<proto::CallToolResponse>, Status> {
+        let deadline = stream::deadline(request.metadata());
+        let caller = Caller::of(&request)?;
+        let mut call = request.into_inner();
+        match self.callee(&caller, &mut call)? {
+            Callee::Batch(tool) => {
+                tool_batch::call(&self.engine, &caller, tool, call, deadline).await.map(Response::new)
+            }
+            Callee::NotAllowed(answer) => Ok(Response::new(answer)),
+            Callee::Ordinary => Err(status::not_served("CallTool")),
+        }
     }
 
     async fn call_tool_with_progress(
         &self,
-        _: Request<proto::CallToolWithProgressRequest>,
+        request: Request<proto::CallToolWithProgressRequest>,
     ) -> Result<Response<Self::CallToolWithProgressStream>, Status> {
-        Err(status::not_served("CallToolWithProgress"))
+        let deadline = stream::deadline(request.metadata());
+        let caller = Caller::of(&request)?;
+        let mut call = request.into_inner().call.unwrap_or_default();
+        match self.callee(&caller, &mut call)? {
+            Callee::Batch(tool) => {
+                tool_batch::follow(&self.engine, &caller, tool, call, deadline).await.map(Response::new)
+            }
+            Callee::NotAllowed(answer) => {
+                let event = Some(proto::call_tool_with_progress_response::Event::Response(answer));
+                let message = proto::CallToolWithProgressResponse { event };
+                Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))))
+            }
+            Callee::Ordinary => Err(status::not_served("CallToolWithProgress")),
+        }
     }
 
     async fn lookup_call(
@@ -63,12 +103,27 @@ impl ToolService for Tools {
 impl Tools {
     /// What an agent can call, by the names of its list; every tool for who has none.
     async fn listed(&self, agent_id: &str) -> Result<Vec<proto::Tool>, Status> {
-        let all = self.engine.list_tools().await.map_err(status::engine)?;
-        let mut tools = all.into_iter().map(|listed| listed.tool);
-        let Some(list) = self.lists.of(agent_id) else { return Ok(tools.collect()) };
-        let by_name: HashMap<String, proto::Tool> = tools.by_ref().map(|tool| (tool.name.clone(), tool)).collect();
+        let served = self.engine.list_tools().await.map_err(status::engine)?;
+        // A backend's tool of the same name can never be called, as the batch tools answer to it.
+        let served = served.into_iter().map(|listed| listed.tool).filter(|tool| BatchTool::named(&tool.name).is_none());
+        let all = served.chain(schema::batch_tools());
+        let Some(list) = self.lists.of(agent_id) else { return Ok(all.collect()) };
+        let by_name: HashMap<String, proto::Tool> = all.map(|tool| (tool.name.clone(), tool)).collect();
         let bound =
             |(name, base): (&String, &String)| Some(proto::Tool { name: name.clone(), ..by_name.get(base)?.clone() });
         Ok(list.iter().filter_map(bound).collect())
+    }
+
+    /// Puts the agent that a call is for into it, and looks its tool up in the agent's list.
+    fn callee(&self, caller: &Caller, call: &mut proto::CallToolRequest) -> Result<Callee, Status> {
+        let context = call.context.get_or_insert_default();
+        context.agent_id = caller.acts_for(&self.lists, &context.agent_id)?;
+        let Some(base_tool) = self.lists.base_tool(&context.agent_id, &call.tool) else {
+            let message = self.lists.not_allowed(&context.agent_id, &call.tool);
+            let failure = proto::ToolFailure { message, code: "TOOL_NOT_ALLOWED".to_owned(), retryable: false };
+            let outcome = Some(proto::call_tool_response::Outcome::Failure(failure));
+            return Ok(Callee::NotAllowed(proto::CallToolResponse { outcome, ..Default::default() }));
+        };
+        Ok(BatchTool::named(base_tool).map_or(Callee::Ordinary, Callee::Batch))
     }
 }

@@ -9,6 +9,7 @@ mod counts;
 mod dispatch;
 mod edge;
 mod keys;
+mod model;
 mod order;
 mod parking;
 mod process;

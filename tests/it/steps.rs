@@ -384,6 +384,7 @@ async fn tools_are_listed_a_page_at_a_time() {
     let rig = Rig::start().await;
     let mut expected = stub_tools();
     expected.sort_by(|one, other| one.name.cmp(&other.name));
+    expected.extend(toolbatch::schema::batch_tools());
     let count = i32::try_from(expected.len()).expect("there are few");
     for size in [0, 1, 5, count, count + 1, ALL] {
         let pages = walk_tools(&mut rig.tools(), size).await;
@@ -407,7 +408,7 @@ async fn a_page_of_tools_with_long_schemas_fits_into_what_clients_take() {
     let backends = vec![backend.config("stub")];
     let rig = Rig::start_with(backend, backends, |_| {}).await;
     let pages = walk_tools(&mut ToolServiceClient::new(rig.channel.clone()), 1_000).await;
-    assert_eq!(pages.concat().len(), 100);
+    assert_eq!(pages.concat().len(), 100 + toolbatch::schema::batch_tools().len());
     assert_eq!(pages.len(), 2);
     let ran = rig.run(batch(vec![call("effect", "{}")])).await;
     assert_eq!(ran.results()[0].error.as_ref().expect("an error").reason(), CallErrorReason::ToolNotFound);

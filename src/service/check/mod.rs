@@ -150,6 +150,14 @@ fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Refus
     })
 }
 
+/// Checks the key that a call has where it is no call of a list: the one in its context.
+#[must_use]
+pub fn check_key(field: &str, key: &str) -> Vec<Violation> {
+    let mut violations = Violations::default();
+    text::check(&mut violations, field, key, 0, MAX_KEY_BYTES);
+    violations.0
+}
+
 fn no_source() -> Refusal {
     Refusal::new(Violation::new(
         "call_list",
