@@ -8,7 +8,8 @@ use super::{
     connect::DEFAULT_SERVER,
     help::{
         CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, JSON_HELP, KEYS_HELP, RUN_HELP,
-        SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP, STORE_RESTORE_HELP, TOP_HELP,
+        SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP, STORE_RESTORE_HELP,
+        TOP_HELP,
     },
 };
 use crate::telemetry::LogFormat;
@@ -156,6 +157,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         client: ClientArgs,
     },
+    /// Print tools in the form that the API of a model takes: the two batch tools, or all that a server lists.
+    #[command(after_help = format!("{SCHEMA_HELP}\n\n{EXIT_CODES}"))]
+    Schema(SchemaArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -229,6 +233,32 @@ pub(crate) struct SettleArgs {
     pub(crate) not_landed: bool,
     #[command(flatten)]
     pub(crate) client: ClientArgs,
+}
+
+/// The APIs of `toolbatch schema --for`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Api {
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// OpenAI's chat completions.
+    #[value(name = "openai")]
+    OpenAi,
+    /// The Model Context Protocol.
+    Mcp,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {
+    /// Only this tool, as one object; without it all of them, as an array.
+    pub(crate) tool: Option<String>,
+    /// Whose form.
+    #[arg(long = "for", value_name = "API", value_enum)]
+    pub(crate) api: Api,
+    /// The tools that the server lists, instead of the two batch tools; without it no server is asked.
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[arg(long, help = "The server: http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
+    pub(crate) server: String,
 }
 
 #[derive(Args, Debug)]
@@ -313,6 +343,8 @@ mod tests {
             &["toolbatch", "settle", "T", "k"],
             &["toolbatch", "settle", "T", "k", "--landed", "--not-landed"],
             &["toolbatch", "keys", "T", "--state", "lost"],
+            &["toolbatch", "schema"],
+            &["toolbatch", "schema", "--for", "gemini"],
         ] {
             assert_eq!(CommandLine::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");
         }

@@ -138,6 +138,16 @@ Examples:
   echo '{\"order\": 450017}' | toolbatch settle T1 order-7 --landed -
   toolbatch settle T1 order-7 --not-landed";
 
+pub(super) const SCHEMA_HELP: &str = "\
+One definition per line, so that `\"tools\": $(toolbatch schema --for ...)` is a request's list of tools. Anthropic and OpenAI take \
+names of letters, digits, _ and - alone, at most 128 and 64 of them: a tool whose name does not fit is refused. A display name \
+in the agent's `tools` serves it under another.
+
+Examples:
+  toolbatch schema --for anthropic
+  toolbatch schema --for openai execute_tool_batch
+  toolbatch schema --for mcp --all | jq '.[].name'";
+
 pub(super) const STORE_CHECK_HELP: &str = "\
 Reads every record, log, key, step and result, follows every reference, and compares each task with the count and digest \
 that are kept of it. Nothing is repaired. One line for each fault names the task, record or file.
@@ -216,6 +226,7 @@ mod tests {
             RUN_HELP,
             JSON_HELP,
             STEP_HELP,
+            SCHEMA_HELP,
             STORE_CHECK_HELP,
             STORE_BACKUP_HELP,
             STORE_RESTORE_HELP,

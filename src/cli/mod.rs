@@ -15,6 +15,7 @@ mod pages;
 mod refusal;
 mod render;
 mod run;
+mod schema;
 mod serve;
 mod steps;
 mod stop;
@@ -78,5 +79,6 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Keys { task, state, list, client } => keys::keys(&task, &state, list.limit, &client).await,
         Command::Settle(args) => keys::settle(&args).await,
         Command::Tools { client } => tools::tools(&client).await,
+        Command::Schema(args) => schema::schema(&args).await,
     }
 }

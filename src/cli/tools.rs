@@ -31,6 +31,19 @@ pub(crate) async fn tools(client: &ClientArgs) -> Result<Exit, Failure> {
     pages.finish(form, &["TOOL", "NOTE", "DESCRIPTION"], rows)
 }
 
+/// All tools that a server lists.
+pub(crate) async fn listed(server: &str) -> Result<Vec<Tool>, Failure> {
+    let link = Link::open(server).await?;
+    let mut pages = Pages::new(TOOLS_MAX);
+    let mut tools = Vec::new();
+    while let Some((page_size, page_token)) = pages.next() {
+        let request = ListToolsRequest { agent_id: String::new(), page_size, page_token };
+        let page = answer(link.tools().list_tools(request)).await?;
+        tools.extend(pages.take(page.tools, page.next_page_token));
+    }
+    Ok(tools)
+}
+
 /// A tool's name, what sets it apart, and the first line of its description.
 pub(crate) fn row(tool: &Tool) -> Vec<Cell> {
     let note = match (tool.pauses, tool.reports_progress) {

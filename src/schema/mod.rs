@@ -47,7 +47,8 @@ fn tool(name: &str, description: &str, schema: &str) -> Tool {
 }
 
 /// A JSON text without the blanks between its tokens: models pay for each of them.
-fn compact(text: &str) -> String {
+#[must_use]
+pub fn compact(text: &str) -> String {
     let (mut in_string, mut escaped) = (false, false);
     let kept = text.chars().filter(|&c| {
         if !in_string {

@@ -119,3 +119,11 @@ fn a_compact_schema_says_the_same() {
     }
     assert_eq!(compact(" { \"a \\\" \\\\\" : [ 1 , \" \" ] }\n"), "{\"a \\\" \\\\\":[1,\" \"]}");
 }
+
+/// A longer one is refused by OpenAI's older models.
+#[test]
+fn descriptions_are_short_enough_for_every_api() {
+    for tool in batch_tools() {
+        assert!((100..=1_024).contains(&tool.description.chars().count()), "{}", tool.description);
+    }
+}

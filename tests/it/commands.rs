@@ -10,14 +10,15 @@ use toolbatch::proto::{BatchOptions, ExecuteBatchRequest, ToolCall};
 use crate::rig::{Rig, batch, batch_with, keyed};
 
 /// What a command wrote, and its exit code.
-struct Said {
-    out: String,
-    err: String,
-    code: Option<i32>,
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
 }
 
 /// Runs `toolbatch` against the rig's server.
-async fn toolbatch(rig: &Rig, line: &[&str], input: &'static str) -> Said {
+pub(crate) async fn toolbatch(rig: &Rig, line: &[&str], input: &'static str) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolbatch"));
     command.args(line).env("TOOLBATCH_SERVER", rig.endpoint()).env_remove("NO_COLOR");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -3,6 +3,7 @@
 mod execute;
 mod invocations;
 mod refusals;
+mod transcripts;
 
 use serde_json::Value;
 use tonic::Status;
