@@ -31,6 +31,7 @@ use crate::{
     control::Control,
     dispatch::{Backends, ToolLists},
     engine::{self, Engine, Running},
+    prices::Prices,
     proto::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
@@ -133,7 +134,7 @@ impl Server {
         };
         let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
-        let (health, router) = router(&engine, clock, tokens, lists).await;
+        let (health, router) = router(&engine, clock, tokens, lists, config.prices).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -237,6 +238,7 @@ async fn router(
     clock: Clock,
     tokens: Arc<Tokens>,
     lists: Arc<ToolLists>,
+    prices: Prices,
 ) -> (HealthReporter, Layered) {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, *engine.takes_work().borrow()).await;
@@ -250,7 +252,7 @@ async fn router(
         .layer(IdentityLayer(tokens))
         .add_service(health_service)
         .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&lists)))
-        .add_service(service::task_service(engine.clone()))
+        .add_service(service::task_service(engine.clone(), Arc::new(prices)))
         .add_service(service::tool_service(engine.clone(), lists))
         .add_optional_service(reflection().build_v1().ok())
         .add_optional_service(reflection().build_v1alpha().ok());

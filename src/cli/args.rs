@@ -9,7 +9,7 @@ use super::{
     help::{
         CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, JSON_HELP, KEYS_HELP, RUN_HELP,
         SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP, STORE_RESTORE_HELP,
-        TOP_HELP,
+        TOP_HELP, USAGE_HELP,
     },
 };
 use crate::telemetry::LogFormat;
@@ -151,6 +151,14 @@ pub(crate) enum Command {
     /// Record what became of a key whose outcome is unknown.
     #[command(after_help = format!("{SETTLE_HELP}\n\n{EXIT_CODES}"))]
     Settle(Box<SettleArgs>),
+    /// Add up what a task used, and what that costs.
+    #[command(after_help = format!("{USAGE_HELP}\n\n{EXIT_CODES}"))]
+    Usage {
+        /// The task.
+        task: String,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
     /// List the tools that can be called.
     #[command(after_help = EXIT_CODES)]
     Tools {

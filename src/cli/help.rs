@@ -148,6 +148,16 @@ Examples:
   toolbatch schema --for openai execute_tool_batch
   toolbatch schema --for mcp --all | jq '.[].name'";
 
+pub(super) const USAGE_HELP: &str = "\
+A row for each tool and unit, then the total, exact to the last digit. A call counts once it has ended, and once whatever was \
+resumed; one whose tool reports no usage counts as one of \"calls\". Prices are those of the server's configuration at this moment.
+
+--json writes each step's rows, then {\"totals\": [{tool, unit, steps, quantity, cost_nanos, currency}], \"costs\": \
+[{cost_nanos, currency}]}. cost_nanos counts thousand-millionths of the currency; what has no price has no currency.
+
+Example:
+  toolbatch usage T1 --json | jq -c 'select(.costs) | .costs'";
+
 pub(super) const STORE_CHECK_HELP: &str = "\
 Reads every record, log, key, step and result, follows every reference, and compares each task with the count and digest \
 that are kept of it. Nothing is repaired. One line for each fault names the task, record or file.
@@ -234,6 +244,7 @@ mod tests {
             END_HELP,
             KEYS_HELP,
             SETTLE_HELP,
+            USAGE_HELP,
             DEMO_HELP,
             DEMO_BACKEND_HELP,
         ];

@@ -21,6 +21,7 @@ mod steps;
 mod stop;
 mod store;
 mod tools;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -78,6 +79,7 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
         Command::End { task, reason, client } => stop::end(&task, &reason, &client).await,
         Command::Keys { task, state, list, client } => keys::keys(&task, &state, list.limit, &client).await,
         Command::Settle(args) => keys::settle(&args).await,
+        Command::Usage { task, client } => usage::usage(&task, &client).await,
         Command::Tools { client } => tools::tools(&client).await,
         Command::Schema(args) => schema::schema(&args).await,
     }

@@ -49,7 +49,14 @@ fn record(step: &Step) -> Vec<(&'static str, String)> {
     } else {
         step.result_json.clone()
     };
-    let usage: Vec<String> = step.usage.iter().map(|row| format!("{} {}", row.quantity, row.unit)).collect();
+    let usage = step.usage.iter().map(|row| {
+        let cost = match row.currency.as_str() {
+            "" => String::new(),
+            currency => format!(" for {} {currency}", words::nanos(row.cost_nanos.into())),
+        };
+        format!("{} {}{cost}", row.quantity, row.unit)
+    });
+    let usage: Vec<String> = usage.collect();
     vec![
         ("step", step.step_id.clone()),
         ("batch", step.parent_step_id.clone()),

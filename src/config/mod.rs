@@ -20,6 +20,8 @@ mod value;
 
 pub use error::{Error, Fault};
 
+use crate::prices::Prices;
+
 /// A commented file with every field, its bounds and its default; it parses to [`Config::default`].
 pub const SAMPLE: &str = include_str!("sample.toml");
 
@@ -77,6 +79,8 @@ pub struct Config {
     pub agents: Vec<Agent>,
     /// Who may do everything, settle keys included.
     pub operators: Vec<Operator>,
+    /// What the tools' units cost.
+    pub prices: Prices,
 }
 
 /// An address to listen on.
@@ -149,6 +153,7 @@ impl Default for Config {
             backends: Vec::new(),
             agents: Vec::new(),
             operators: Vec::new(),
+            prices: Prices::default(),
         }
     }
 }

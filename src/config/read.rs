@@ -1,5 +1,7 @@
 //! From TOML to a [`Config`]: walks the parsed text, so that every value and every unknown field has its place.
 
+mod prices;
+
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
 mod people;
@@ -21,7 +23,7 @@ const MAX_ADDRESSES: usize = 16;
 /// How alike (Jaro) an unknown field and a known one must be to be offered as what was meant; clap's threshold for flags.
 const ALIKE: f64 = 0.7;
 
-const TOP: [&str; 10] = [
+const TOP: [&str; 11] = [
     "listen",
     "data_dir",
     "shutdown_grace",
@@ -32,6 +34,7 @@ const TOP: [&str; 10] = [
     "backends",
     "agents",
     "operators",
+    "prices",
 ];
 const BACKEND: [&str; 2] = ["name", "addresses"];
 
@@ -103,6 +106,7 @@ impl Reader<'_> {
             backends: get("backends").map_or(default.backends, |field| self.backends(field)),
             agents: get("agents").map_or(default.agents, |field| self.agents(field)),
             operators: get("operators").map_or(default.operators, |field| self.operators(field)),
+            prices: get("prices").map_or(default.prices, |field| self.prices(field)),
             listen: listen.unwrap_or(default.listen),
             insecure: insecure.unwrap_or(default.insecure),
         }

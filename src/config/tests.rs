@@ -3,6 +3,7 @@ use std::{fs, net::SocketAddr};
 use proptest::prelude::*;
 
 use super::*;
+use crate::prices::Price;
 
 fn parse(text: &str) -> Result<Config, Error> {
     Config::parse(text, "toolbatch.toml")
@@ -18,13 +19,10 @@ fn tcp(text: &str) -> Listen {
     Listen::Tcp(text.parse::<SocketAddr>().unwrap())
 }
 
-/// The sample with its backends section switched on.
+/// The sample with its sections switched on: what follows its `#` at once is no comment.
 fn uncommented_sample() -> String {
-    let (fields, backends) = SAMPLE.split_once("#[[backends]]").expect("the sample has a backends section");
-    // A line of a section begins right behind its `#`, a line of prose with a blank.
-    let is_field = |line: &&str| line.strip_prefix('#').is_some_and(|rest| !rest.starts_with(' '));
-    let switched_on = backends.lines().filter(is_field).map(|line| &line[1..]).collect::<Vec<_>>().join("\n");
-    format!("{fields}[[backends]]\n{switched_on}\n")
+    let line = |line: &'static str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
+    SAMPLE.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -39,7 +37,7 @@ fn the_sample_is_the_defaults() {
 }
 
 #[test]
-fn the_sample_with_backends_parses() {
+fn the_sample_with_its_sections_parses() {
     let config = parse(&uncommented_sample()).unwrap();
     let backend = |name: &str, address: &str| Backend { name: name.into(), addresses: vec![address.into()] };
     assert_eq!(
@@ -48,7 +46,10 @@ fn the_sample_with_backends_parses() {
     );
     assert_eq!(config.agents.iter().map(|agent| (&*agent.id, agent.tools.len())).collect::<Vec<_>>(), [("orders", 3)]);
     assert_eq!(config.operators.iter().map(|operator| &*operator.id).collect::<Vec<_>>(), ["ops"]);
-    let rest = Config { backends: vec![], agents: vec![], operators: vec![], ..config };
+    assert_eq!(config.prices.currency, "USD");
+    assert_eq!(config.prices.cost_nanos("create_sales_order", "calls", 1.0), Some(2_000_000));
+    assert_eq!(config.prices.cost_nanos("summarize", "input_tokens", 1.0), Some(2_500));
+    let rest = Config { backends: vec![], agents: vec![], operators: vec![], prices: Prices::default(), ..config };
     assert_eq!(rest, Config::default());
 }
 
@@ -65,6 +66,7 @@ fn the_sample_shows_every_field() {
         "not_batchable",
         "name",
         "addresses",
+        "currency",
     ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
         assert!(shown, "the sample does not show {field}");
@@ -92,6 +94,9 @@ fn every_field_takes_effect() {
         [[operators]]
         id = "ops"
         token_file = "ops.token"
+        [prices]
+        currency = "EUR"
+        tools.ask.calls = "0.5"
         "#,
     )
     .unwrap();
@@ -121,6 +126,10 @@ fn every_field_takes_effect() {
                     .to_vec(),
             }],
             operators: vec![Operator { id: "ops".into(), token: Secret::File("ops.token".into()) }],
+            prices: Prices {
+                currency: "EUR".into(),
+                tools: [("ask".into(), [("calls".into(), Price::parse("0.5").unwrap())].into())].into(),
+            },
         }
     );
 }
@@ -189,7 +198,7 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends, agents, operators"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends, agents, operators, prices"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
@@ -357,6 +366,50 @@ fn tools_that_no_batch_may_call() {
         assert!(value::tool_pattern(wrong).is_err(), "{wrong:?}");
     }
     assert_eq!(parse("not_batchable = []").unwrap().not_batchable, Vec::<String>::new());
+}
+
+#[test]
+fn all_faults_of_prices_are_named_at_once() {
+    let long = "u".repeat(65);
+    let found = faults(&format!(
+        r#"[prices]
+curency = "USD"
+[prices.tools]
+ask = {{ calls = 0.5, pages = "-1", {long} = "1" }}
+"" = {{ calls = "1" }}
+post = "0.1"
+ok = {{ calls = "999999999.999999999999" }}
+"#
+    ));
+    let expected = [
+        r#"1:1: prices lacks a field; add currency = "USD""#,
+        r#"2:1: unknown field "curency" in prices; did you mean "currency"?"#,
+        r#"4:17: prices.tools.ask.calls: got the number 0.5; expected a price such as "0.002" as a string"#,
+        r#"4:30: prices.tools.ask.pages: "-1" is no price; expected 1 to 9 digits, then at most a point and 1 to 12 digits, such as "0.002""#,
+        &format!(
+            r#"4:36: prices.tools.ask: "{long}" is no unit; expected 1 to 64 bytes (this has 65) without control characters"#
+        ),
+        r#"5:1: prices.tools: "" is no tool name; expected 1 to 256 bytes (this has 0) without control characters"#,
+        r#"6:8: prices.tools.post: got the string "0.1"; expected a table of units"#,
+    ];
+    assert_eq!(found, expected.map(|line| format!("toolbatch.toml:{line}")));
+    assert!(faults("prices = 3")[0].contains("prices: got the integer 3; expected a table with currency and tools"));
+    for wrong in ["usd", "US", "EURO", "U D", ""] {
+        let found = faults(&format!("prices.currency = \"{wrong}\""));
+        assert!(found[0].contains("is no currency; expected three capital letters"), "{found:?}");
+    }
+}
+
+#[test]
+fn prices_have_up_to_a_thousand_tools_of_up_to_64_units() {
+    let units = |count: usize| (0..count).map(|unit| format!("u{unit} = \"1\"\n")).collect::<Vec<_>>().concat();
+    let file = |tools: &str| format!("[prices]\ncurrency = \"USD\"\n[prices.tools{tools}");
+    assert!(parse(&file(&format!(".t]\n{}", units(64)))).is_ok());
+    let found = faults(&file(&format!(".t]\n{}", units(65))));
+    assert!(found[0].contains("prices.tools.t: 65 units; expected at most 64"), "{found:?}");
+    let tools = (0..1_001).map(|tool| format!("t{tool} = {{}}\n")).collect::<Vec<_>>().concat();
+    let found = faults(&file(&format!("]\n{tools}")));
+    assert!(found[0].contains("prices.tools: 1001 tools; expected at most 1000"), "{found:?}");
 }
 
 #[test]

@@ -21,6 +21,8 @@ const MAX_TOOL: usize = 256;
 
 /// The longest id of an agent, as for the `agent_id` of a batch (R1).
 const MAX_ID: usize = 256;
+/// The longest unit of usage, as tools may report them.
+const MAX_UNIT: usize = 64;
 
 /// The units a duration can have, and their length in milliseconds.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -156,6 +158,20 @@ pub(super) fn variable(text: &str) -> Result<String, String> {
         return Err(format!("{text:?} is no environment variable; expected its name, such as \"ORDERS_TOKEN\""));
     }
     Ok(text.to_owned())
+}
+
+/// Checks a currency's code.
+pub(super) fn currency(text: &str) -> Result<String, String> {
+    if text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{text:?} is no currency; expected three capital letters (ISO 4217), such as \"USD\""))
+    }
+}
+
+/// Checks a unit of usage.
+pub(super) fn unit(text: &str) -> Result<String, String> {
+    bounded(text, MAX_UNIT, "unit")
 }
 
 /// Checks a folder's path.

@@ -14,6 +14,7 @@ mod task;
 mod tokens;
 mod tool;
 mod tool_batch;
+mod usage;
 mod variable;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::{
     clock::Clock,
     dispatch::{MAX_RESULT_BYTES, ToolLists},
     engine::Engine,
+    prices::Prices,
     proto::{
         batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
@@ -54,8 +56,11 @@ pub(crate) fn batch_service(
 }
 
 /// `TaskService`.
-pub(crate) fn task_service(engine: Engine) -> TaskServiceServer<impl crate::proto::task_service_server::TaskService> {
-    TaskServiceServer::new(Tasks { engine })
+pub(crate) fn task_service(
+    engine: Engine,
+    prices: Arc<Prices>,
+) -> TaskServiceServer<impl crate::proto::task_service_server::TaskService> {
+    TaskServiceServer::new(Tasks { engine, prices })
         .max_decoding_message_size(MAX_SETTLE_BYTES)
         .accept_compressed(CompressionEncoding::Gzip)
 }

@@ -1,10 +1,12 @@
 //! `TaskService`.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, caller::Caller, check, convert, key, page, status, stream::Events, variable};
+use super::{TENANT, caller::Caller, check, convert, key, page, status, stream::Events, usage, variable};
 use crate::{
     batch::{
         event::{Ending, StepId},
@@ -14,6 +16,7 @@ use crate::{
         Engine, Error,
         read::{Reader, StepView},
     },
+    prices::Prices,
     proto::{self, task_service_server::TaskService},
     store::records::{BatchRecord, Outline},
 };
@@ -30,6 +33,7 @@ const BATCH_TOOL: &str = "execute_tool_batch";
 /// Serves `TaskService` from an engine.
 pub(super) struct Tasks {
     pub(super) engine: Engine,
+    pub(super) prices: Arc<Prices>,
 }
 
 #[async_trait]
@@ -42,7 +46,8 @@ impl TaskService for Tasks {
         request: Request<proto::GetStepRequest>,
     ) -> Result<Response<proto::GetStepResponse>, Status> {
         let step_id = request.into_inner().step_id;
-        let step = self.engine.read(move |reader| get_step(reader, &step_id)).await.map_err(status::engine)?;
+        let prices = Arc::clone(&self.prices);
+        let step = self.engine.read(move |reader| get_step(reader, &step_id, &prices)).await.map_err(status::engine)?;
         Ok(Response::new(proto::GetStepResponse { step: Some(step) }))
     }
 
@@ -94,7 +99,7 @@ impl TaskService for Tasks {
             })
             .await
             .map_err(status::engine)?;
-        let mut steps: Vec<proto::Step> = page.items.iter().map(step).collect();
+        let mut steps: Vec<proto::Step> = page.items.iter().map(|view| step(view, &self.prices)).collect();
         let fitting = page::fitting(&steps);
         let next = if fitting < steps.len() {
             steps.truncate(fitting);
@@ -126,9 +131,9 @@ impl TaskService for Tasks {
 
     async fn list_usage(
         &self,
-        _: Request<proto::ListUsageRequest>,
+        request: Request<proto::ListUsageRequest>,
     ) -> Result<Response<proto::ListUsageResponse>, Status> {
-        Err(status::not_served("ListUsage"))
+        usage::list(&self.engine, &self.prices, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_keys(
@@ -182,7 +187,7 @@ fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'stati
 }
 
 /// A call's step with its args and result, or a batch's own step.
-fn get_step(reader: &Reader, step_id: &str) -> Result<proto::Step, Error> {
+fn get_step(reader: &Reader, step_id: &str, prices: &Prices) -> Result<proto::Step, Error> {
     let view = match reader.step(TENANT, step_id) {
         Ok(view) => view,
         Err(Error::NotFound { .. }) => {
@@ -200,11 +205,11 @@ fn get_step(reader: &Reader, step_id: &str) -> Result<proto::Step, Error> {
         Some(result) if result.bytes <= STEP_RESULT_MAX => text(&reader.payload(result, 0, result.bytes)?),
         Some(_) | None => String::new(),
     };
-    Ok(proto::Step { args_json: text(&args), result_json, ..step(&view) })
+    Ok(proto::Step { args_json: text(&args), result_json, ..step(&view, prices) })
 }
 
 /// A call's step without its args and result.
-fn step(view: &StepView) -> proto::Step {
+fn step(view: &StepView, prices: &Prices) -> proto::Step {
     let record = &view.record;
     let call = view.outline.calls.get(record.index as usize);
     let tool = call.map_or_else(String::new, |call| call.tool.to_string());
@@ -232,14 +237,7 @@ fn step(view: &StepView) -> proto::Step {
         Ending::Awaiting { await_id, .. } => message.await_id.clone_from(await_id),
         Ending::Completed { .. } | Ending::Skipped { .. } => {}
     }
-    let usage = end.usage.iter().map(|item| proto::UsageRow {
-        step_id: record.step_id.to_string(),
-        tool: tool.clone(),
-        unit: item.unit.clone(),
-        quantity: item.quantity,
-        ..proto::UsageRow::default()
-    });
-    message.usage = usage.collect();
+    message.usage = usage::rows(record, &tool, prices);
     message
 }
 

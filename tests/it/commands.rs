@@ -5,9 +5,15 @@ use std::{
     process::{Command, Stdio},
 };
 
-use toolbatch::proto::{BatchOptions, ExecuteBatchRequest, ToolCall};
+use toolbatch::{
+    config::Config,
+    proto::{BatchOptions, ExecuteBatchRequest, ToolCall},
+};
 
-use crate::rig::{Rig, batch, batch_with, keyed};
+use crate::{
+    backend::ScriptedBackend,
+    rig::{Rig, batch, batch_with, call, keyed},
+};
 
 /// What a command wrote, and its exit code.
 #[derive(Debug)]
@@ -71,6 +77,35 @@ async fn cancel_and_end_stop_and_show_what_is_then() {
     let again = toolbatch(&rig, &["end", "T", "--json"], "").await;
     assert_eq!((again.code, &*again.out), (Some(0), "{\"task_id\":\"T\",\"ended\":true}\n"));
     assert_eq!(toolbatch(&rig, &["end", "nobody's"], "").await.code, Some(2));
+}
+
+#[tokio::test]
+async fn usage_is_added_up() {
+    let backend = ScriptedBackend::start().await;
+    let backends = vec![backend.config("stub")];
+    let prices = Config::parse("[prices]\ncurrency = \"USD\"\n[prices.tools]\nusage.pages = \"0.005\"\n", "prices");
+    let prices = prices.expect("right").prices;
+    let rig = Rig::start_with(backend, backends, |config| config.prices = prices).await;
+    let pages = |quantity| call("usage", &format!(r#"{{"unit":"pages","quantity":{quantity}}}"#));
+    rig.run(batch(vec![pages("2.5"), pages("1"), effect("a")])).await;
+    let table = toolbatch(&rig, &["usage", "T"], "").await;
+    assert_eq!(table.code, Some(0), "{}", table.err);
+    assert_eq!(
+        table.out,
+        "TOOL    UNIT   STEPS  QUANTITY  COST\n\
+         effect  calls  1      1\n\
+         usage   pages  2      3.5       0.0175 USD\n\
+         total                           0.0175 USD\n"
+    );
+    let lines = toolbatch(&rig, &["usage", "T", "--json"], "").await;
+    let lines: Vec<serde_json::Value> =
+        lines.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let costs: Vec<_> = lines.iter().map(|line| line["cost_nanos"].as_i64()).collect();
+    assert_eq!(costs, [Some(12_500_000), Some(5_000_000), Some(0), None]);
+    assert_eq!(lines[3]["costs"], serde_json::json!([{"cost_nanos": 17_500_000, "currency": "USD"}]));
+    let absent = toolbatch(&rig, &["usage", "nobody's"], "").await;
+    assert_eq!((absent.code, &*absent.out), (Some(2), ""));
+    assert!(absent.err.contains("NOT_FOUND, TASK_NOT_FOUND"), "{}", absent.err);
 }
 
 #[tokio::test]

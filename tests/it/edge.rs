@@ -15,8 +15,8 @@ use toolbatch::{
     config::{Config, Listen},
     proto::{
         BatchEvent, CallToolRequest, CallToolWithProgressRequest, ExecuteBatchRequest, GetBatchResponse,
-        ListBackendsRequest, ListUsageRequest, LookupCallRequest, RegisterBackendRequest, WatchBatchRequest,
-        WatchTaskRequest, batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
+        ListBackendsRequest, LookupCallRequest, RegisterBackendRequest, WatchBatchRequest, WatchTaskRequest,
+        batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
     },
     server::Server,
     store::{self, Memory},
@@ -40,7 +40,6 @@ async fn what_is_not_served_yet_says_so() {
     let (mut tasks, mut tools) = (rig.tasks(), rig.tools());
     let mut registry = RegistryServiceClient::new(rig.channel.clone());
     let refused: Vec<Status> = vec![
-        tasks.list_usage(ListUsageRequest::default()).await.expect_err("not served"),
         tasks.watch_task(WatchTaskRequest::default()).await.map(|_| ()).expect_err("not served"),
         tools.call_tool(CallToolRequest::default()).await.expect_err("not served"),
         tools

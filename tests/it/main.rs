@@ -30,4 +30,5 @@ mod store_faults;
 mod store_process;
 mod streams;
 mod tidy;
+mod usage;
 mod variables;

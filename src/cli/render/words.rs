@@ -54,6 +54,14 @@ pub(crate) fn millis_between(from: &prost_types::Timestamp, to: &prost_types::Ti
     u64::try_from(millis(to).saturating_sub(millis(from))).unwrap_or(0)
 }
 
+/// Thousand-millionths as a decimal: `0.002`, `12.00`; every digit that counts, and two behind the point at least.
+pub(crate) fn nanos(nanos: i128) -> String {
+    let (sign, nanos) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
+    let decimals = format!("{:09}", nanos % 1_000_000_000);
+    let used = decimals.trim_end_matches('0').len().max(2);
+    format!("{sign}{}.{}", nanos / 1_000_000_000, &decimals[..used])
+}
+
 /// `1 call`, `2 calls`.
 pub(crate) fn count(number: u32, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
@@ -81,6 +89,12 @@ mod tests {
             read,
             ["0 ms", "999 ms", "1.00 s", "59.99 s", "1 min 00 s", "2 min 03 s", "1 h 00 min", "2 h 03 min"]
         );
+    }
+
+    #[test]
+    fn money_keeps_every_digit_that_counts() {
+        let read: Vec<String> = [0, 1, 2_000_000, 1_500_000_000, -20_000_000, 9_007_199_254_740_994].map(nanos).into();
+        assert_eq!(read, ["0.00", "0.000000001", "0.002", "1.50", "-0.02", "9007199.254740994"]);
     }
 
     #[test]

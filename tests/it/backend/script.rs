@@ -156,7 +156,16 @@ impl Script {
             "progress" => result(&number("n").to_string()),
             "usage" => {
                 let quantity = args["quantity"].as_f64().or_else(|| text("quantity").parse().ok()).unwrap_or(0.0);
-                CallToolResponse { usage: vec![UsageItem { unit: text("unit"), quantity }], ..result("null") }
+                let one = UsageItem { unit: text("unit"), quantity };
+                // Several units, or one several times: [["pages", 2], …].
+                let usage = args["items"].as_array().map_or(vec![one], |items| {
+                    let item = |item: &Value| UsageItem {
+                        unit: item[0].as_str().unwrap_or_default().to_owned(),
+                        quantity: item[1].as_f64().unwrap_or(0.0),
+                    };
+                    items.iter().map(item).collect()
+                });
+                CallToolResponse { usage, ..result("null") }
             }
             "hollow" => CallToolResponse::default(),
             "status" => {

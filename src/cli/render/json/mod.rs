@@ -11,13 +11,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::words;
+use crate::cli::usage::Totals;
 use shapes::{
-    BatchLine, Body, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw, ResultLine,
-    ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine,
+    BatchLine, Body, CostLine, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw, ResultLine,
+    ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine, UsageRowLine, UsageTotalLine, UsageTotalsLine,
 };
 
 use crate::proto::{
-    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, KeyRecord, PlannedCall, Step, Tool,
+    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, KeyRecord, PlannedCall, Step, Tool, UsageRow,
     batch_event::Event,
 };
 
@@ -126,17 +127,26 @@ pub(crate) fn step(step: &Step) -> String {
         error: step.error.as_ref().map(error_line),
         await_id: &step.await_id,
         trace_id: &step.trace_id,
-        usage: step
-            .usage
-            .iter()
-            .map(|row| UsageLine {
-                unit: &row.unit,
-                quantity: row.quantity,
-                cost_nanos: row.cost_nanos,
-                currency: &row.currency,
-            })
-            .collect(),
+        usage: step.usage.iter().map(usage_line).collect(),
     })
+}
+
+/// A step's usage of one unit.
+pub(crate) fn usage_row(row: &UsageRow) -> String {
+    write(&UsageRowLine { step_id: &row.step_id, tool: &row.tool, usage: usage_line(row) })
+}
+
+/// A task's usage, added up.
+pub(crate) fn usage_totals(totals: &Totals) -> String {
+    let units = totals.units.iter().map(|((tool, unit, currency), total)| UsageTotalLine {
+        tool,
+        unit,
+        steps: total.rows,
+        quantity: total.quantity,
+        cost: CostLine { cost_nanos: total.cost_nanos, currency },
+    });
+    let costs = totals.costs.iter().map(|(currency, nanos)| CostLine { cost_nanos: *nanos, currency });
+    write(&UsageTotalsLine { totals: units.collect(), costs: costs.collect() })
 }
 
 /// A key of a task.
@@ -167,6 +177,10 @@ pub(crate) fn tool(tool: &Tool) -> String {
         reports_progress: tool.reports_progress,
         timeout_ms: tool.timeout.as_ref().map(words::millis),
     })
+}
+
+fn usage_line(row: &UsageRow) -> UsageLine<'_> {
+    UsageLine { unit: &row.unit, quantity: row.quantity, cost_nanos: row.cost_nanos, currency: &row.currency }
 }
 
 fn write(line: &impl Serialize) -> String {

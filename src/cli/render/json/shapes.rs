@@ -236,6 +236,37 @@ pub(super) struct UsageLine<'a> {
 }
 
 #[derive(Serialize)]
+pub(super) struct UsageRowLine<'a> {
+    pub(super) step_id: &'a str,
+    pub(super) tool: &'a str,
+    #[serde(flatten)]
+    pub(super) usage: UsageLine<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct UsageTotalsLine<'a> {
+    pub(super) totals: Vec<UsageTotalLine<'a>>,
+    pub(super) costs: Vec<CostLine<'a>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct UsageTotalLine<'a> {
+    pub(super) tool: &'a str,
+    pub(super) unit: &'a str,
+    pub(super) steps: u64,
+    pub(super) quantity: f64,
+    #[serde(flatten)]
+    pub(super) cost: CostLine<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CostLine<'a> {
+    pub(super) cost_nanos: i128,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) currency: &'a str,
+}
+
+#[derive(Serialize)]
 pub(super) struct KeyLine<'a> {
     pub(super) key: &'a str,
     pub(super) state: Cow<'static, str>,
