@@ -7,9 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::{
     connect::DEFAULT_SERVER,
     help::{
-        CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, JSON_HELP, KEYS_HELP, RUN_HELP,
-        SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP, STORE_RESTORE_HELP,
-        TOP_HELP, USAGE_HELP,
+        CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, FEED_HELP, JSON_HELP, KEYS_HELP,
+        RUN_HELP, SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP,
+        STORE_RESTORE_HELP, TOP_HELP, USAGE_HELP,
     },
 };
 use crate::telemetry::LogFormat;
@@ -151,6 +151,17 @@ pub(crate) enum Command {
     /// Record what became of a key whose outcome is unknown.
     #[command(after_help = format!("{SETTLE_HELP}\n\n{EXIT_CODES}"))]
     Settle(Box<SettleArgs>),
+    /// Show a task's steps as they start and end, and follow it until it has ended.
+    #[command(after_help = format!("{FEED_HELP}\n\n{EXIT_CODES}"))]
+    Feed {
+        /// The task.
+        task: String,
+        /// Leave out what was shown before: the `resume_token` of the last line of --json.
+        #[arg(long, value_name = "TOKEN", default_value = "")]
+        after: String,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
     /// Add up what a task used, and what that costs.
     #[command(after_help = format!("{USAGE_HELP}\n\n{EXIT_CODES}"))]
     Usage {

@@ -51,11 +51,11 @@ pub(crate) struct Patience {
     /// The longest wait.
     longest: Duration,
     /// Attempts in a row that bring no event.
-    attempts: u32,
+    pub(crate) attempts: u32,
 }
 
 /// About 35 s in all: a server that was restarted waits up to 5 s for its store's lock and then reads its unfinished batches.
-const PATIENCE: Patience =
+pub(crate) const PATIENCE: Patience =
     Patience { first: Duration::from_millis(200), longest: Duration::from_secs(5), attempts: 10 };
 
 /// The longest wait that a server can ask for; a longer one would look like a client that hangs.
@@ -126,7 +126,7 @@ impl<'a> Follow<'a> {
                     words::count(self.patience.attempts, "attempt")
                 )));
             }
-            let wait = self.patience.wait(attempt).max(asked.unwrap_or_default().min(ASKED_MAX));
+            let wait = self.patience.wait(attempt, asked);
             show.notice(&format!(
                 "lost the server: {why}; going on after event {} in {} (attempt {attempt} of {})",
                 self.last,
@@ -190,8 +190,10 @@ impl<'a> Follow<'a> {
 }
 
 impl Patience {
-    fn wait(&self, attempt: u32) -> Duration {
+    /// How long to wait before an attempt, where the server asked for so much.
+    pub(crate) fn wait(&self, attempt: u32, asked: Option<Duration>) -> Duration {
         let doublings = attempt.saturating_sub(1).min(16);
-        self.first.saturating_mul(1 << doublings).min(self.longest)
+        let own = self.first.saturating_mul(1 << doublings).min(self.longest);
+        own.max(asked.unwrap_or_default().min(ASKED_MAX))
     }
 }

@@ -148,6 +148,14 @@ Examples:
   toolbatch schema --for openai execute_tool_batch
   toolbatch schema --for mcp --all | jq '.[].name'";
 
+pub(super) const FEED_HELP: &str = "\
+A tree on a terminal: each batch with its calls below it, kept up to date in place. Elsewhere a line for each start and each \
+end. It goes on until the task has ended and all its batches are over (exit code 0), or until Ctrl-C. If the connection \
+breaks, it comes back by itself, for about 35 s, and shows nothing twice.
+
+--json writes {\"step_id\", \"parent_step_id\", \"title\", \"status\", \"detail\", \"update_time\", \"summary\", \
+\"resume_token\"} for each; the newest of a step holds.";
+
 pub(super) const USAGE_HELP: &str = "\
 A row for each tool and unit, then the total, exact to the last digit. A call counts once it has ended, and once whatever was \
 resumed; one whose tool reports no usage counts as one of \"calls\". Prices are those of the server's configuration at this moment.
@@ -245,6 +253,7 @@ mod tests {
             KEYS_HELP,
             SETTLE_HELP,
             USAGE_HELP,
+            FEED_HELP,
             DEMO_HELP,
             DEMO_BACKEND_HELP,
         ];

@@ -6,6 +6,7 @@ mod check_config;
 mod connect;
 mod demo;
 mod exit;
+mod feed;
 mod follow;
 mod help;
 mod input;
@@ -79,6 +80,7 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
         Command::End { task, reason, client } => stop::end(&task, &reason, &client).await,
         Command::Keys { task, state, list, client } => keys::keys(&task, &state, list.limit, &client).await,
         Command::Settle(args) => keys::settle(&args).await,
+        Command::Feed { task, after, client } => feed::feed(&task, &after, &client).await,
         Command::Usage { task, client } => usage::usage(&task, &client).await,
         Command::Tools { client } => tools::tools(&client).await,
         Command::Schema(args) => schema::schema(&args).await,

@@ -189,6 +189,7 @@ impl Loop {
     fn enter_task(&mut self, tenant: &Arc<str>, task_id: &str) -> Result<TaskNo, Error> {
         let (task, record) = self.active_task(tenant, task_id)?;
         self.group.put(layout::task(task), records::encode(&record));
+        self.group.rings.push(task);
         self.task_numbers.insert((tenant.clone(), task_id.into()), task);
         let live = self.tasks.entry(task).or_insert(LiveTask { record: Task::default(), batches: 0 });
         live.record = record;

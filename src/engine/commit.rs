@@ -191,6 +191,9 @@ impl Loop {
                 self.forget(batch);
             }
         }
+        for task in group.rings {
+            self.bells.ring(task);
+        }
         for reply in group.replies {
             reply();
         }

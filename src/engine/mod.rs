@@ -19,6 +19,7 @@
 //! | `intake` | whether new work is taken |
 //! | `retention`, `age`, `leases` | what is dropped, when, and what is not |
 //! | `tail`, `watch` | following a live batch |
+//! | `feed` | following a task |
 //! | `read`, `steps` | what is stored |
 
 mod accept;
@@ -26,6 +27,7 @@ mod age;
 mod attempt;
 mod commit;
 mod error;
+pub mod feed;
 mod ids;
 mod intake;
 pub mod keys;
@@ -82,6 +84,7 @@ enum Command {
     Start(Box<StartRequest>),
     Plan { tenant: Arc<str>, spec: Arc<Spec>, reply: oneshot::Sender<Result<Vec<PlannedCall>, Error>> },
     Follow { at: Located, reply: oneshot::Sender<Option<TailReader>> },
+    FollowTask { task: TaskNo, reply: oneshot::Sender<channel::Receiver<()>> },
     Cancel { at: Located, abort: bool, reply: oneshot::Sender<()> },
     EndTask(Box<EndRequest>),
     RunningKeys { task: TaskNo, reply: oneshot::Sender<Vec<RunningKey>> },

@@ -34,6 +34,8 @@ pub(super) struct Group {
     pub(super) bytes: usize,
     /// For those who follow.
     pub(super) lines: Vec<(BatchNo, LogLine)>,
+    /// The tasks whose followers look for what is new.
+    pub(super) rings: Vec<TaskNo>,
     /// The core's wishes.
     pub(super) effects: Vec<Effect>,
     /// Answers to those who wait for the commit.

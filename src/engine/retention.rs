@@ -91,6 +91,7 @@ impl Loop {
                     Some((age, record)) if age <= request.until => {
                         self.group.put(layout::dropped_task(task), records::encode(&record));
                         self.group.delete(layout::task_locator(&record.tenant, &record.task_id));
+                        self.group.rings.push(task);
                         expired.push(task);
                     }
                     Some((age, _)) => self.list_task(age, task),

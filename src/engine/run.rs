@@ -14,6 +14,7 @@ use super::{
     attempt::{self, AttemptEnd, Lane},
     commit::{Beside, Flight, Landing, Unstored},
     error::Error,
+    feed::Bells,
     ids::Ids,
     persist::Group,
     read::{Located, Reader},
@@ -74,6 +75,7 @@ pub(super) struct Loop {
     pub(super) by_id: HashMap<(Arc<str>, Arc<str>), BatchNo>,
     pub(super) tasks: HashMap<TaskNo, LiveTask>,
     pub(super) task_numbers: HashMap<(Arc<str>, Arc<str>), TaskNo>,
+    pub(super) bells: Bells,
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
@@ -111,6 +113,7 @@ impl Loop {
             by_id: HashMap::new(),
             tasks: HashMap::new(),
             task_numbers: HashMap::new(),
+            bells: Bells::default(),
             group: Group::default(),
             attempts: JoinSet::new(),
             call_timeout,
@@ -257,6 +260,7 @@ impl Loop {
             Command::Follow { at, reply } => {
                 let _ = reply.send(self.live.get(&at.batch).map(|live| live.tail.reader()));
             }
+            Command::FollowTask { task, reply } => self.follow_task(task, reply),
             Command::Cancel { at, abort, reply } => self.cancel(at, abort, reply),
             Command::EndTask(request) => self.end_task(*request),
             Command::RunningKeys { task, reply } => self.running_keys(task, reply),

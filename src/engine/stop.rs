@@ -84,6 +84,7 @@ impl Loop {
         record.active_age = self.age.now();
         // Before the batches' own records: where a crash parts them, the next start closes what is open of an ended task.
         self.group.put(layout::task(task), records::encode(&record));
+        self.group.rings.push(task);
         if let Some(live) = self.tasks.get_mut(&task) {
             live.record = record;
         }

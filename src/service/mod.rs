@@ -4,6 +4,7 @@ mod batch;
 mod caller;
 pub mod check;
 mod convert;
+mod feed;
 mod foreign;
 mod identity;
 mod key;

@@ -53,18 +53,23 @@ pub(super) fn cursor<const N: usize>(list: &[&str], token: &str) -> Result<Optio
     if token.is_empty() {
         return Ok(None);
     }
-    let refused = || {
+    let cursor = (token.len() == 2 * (MARK_BYTES + N)).then(|| opened(list, token)).flatten();
+    cursor.and_then(|cursor| cursor.try_into().ok()).map(Some).ok_or_else(|| {
         status::invalid(
             "page_token",
             "is not a token of this list; expected the next_page_token of an answer to the same request, or nothing",
         )
-    };
-    let bytes = (token.len() == 2 * (MARK_BYTES + N)).then(|| unhex(token)).flatten().ok_or_else(refused)?;
-    let (found, cursor) = bytes.split_at(MARK_BYTES);
-    if found != mark(list, cursor) {
-        return Err(refused());
+    })
+}
+
+/// The cursor in a token of the list that `list` describes; `None` in any other text.
+pub(super) fn opened(list: &[&str], token: &str) -> Option<Vec<u8>> {
+    let mut bytes = token.len().is_multiple_of(2).then(|| unhex(token)).flatten()?;
+    if bytes.len() < MARK_BYTES {
+        return None;
     }
-    Ok(cursor.try_into().ok())
+    let cursor = bytes.split_off(MARK_BYTES);
+    (bytes == mark(list, &cursor)).then_some(cursor)
 }
 
 fn mark(list: &[&str], cursor: &[u8]) -> [u8; MARK_BYTES] {

@@ -131,10 +131,9 @@ pub(super) fn not_served(rpc: &str) -> Status {
     Draft::new(Code::Unimplemented, "NOT_SERVED", format!("{rpc} is not served by this version")).done()
 }
 
-/// The client's own deadline has passed. Its batch goes on.
-pub(super) fn deadline() -> Status {
-    let message =
-        "the deadline that the client set has passed; the batch goes on: watch it from the last event received";
+/// The client's own deadline has passed. What it watches goes on.
+pub(super) fn deadline(advice: &str) -> Status {
+    let message = format!("the deadline that the client set has passed; {advice}");
     Draft::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).done()
 }
 

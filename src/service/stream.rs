@@ -23,6 +23,8 @@ pub(super) type Events<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>
 
 /// The header that carries a client's deadline: up to 8 digits and a unit (gRPC over HTTP/2).
 const TIMEOUT_HEADER: &str = "grpc-timeout";
+/// What a client whose deadline has passed can do.
+const WATCH_AGAIN: &str = "the batch goes on: watch it from the last event received";
 
 struct Source {
     engine: Engine,
@@ -57,7 +59,7 @@ impl Source {
             None => self.watch.next().await,
             Some(deadline) => tokio::select! {
                 biased;
-                () = sleep_until(deadline) => return Some(Err(status::deadline())),
+                () = sleep_until(deadline) => return Some(Err(status::deadline(WATCH_AGAIN))),
                 told = self.watch.next() => told,
             },
         };
@@ -83,6 +85,9 @@ impl Source {
     }
 }
 
+/// What a client can do whose call goes on without it.
+const CALL_AGAIN: &str = "the batch goes on; the same request with the same context.key comes back to it";
+
 /// What `work` gives, where the client still waits for it by then.
 pub(super) async fn within<T>(
     deadline: Option<Instant>,
@@ -92,7 +97,7 @@ pub(super) async fn within<T>(
         None => work.await,
         Some(deadline) => tokio::select! {
             biased;
-            () = sleep_until(deadline) => Err(status::deadline()),
+            () = sleep_until(deadline) => Err(status::deadline(CALL_AGAIN)),
             done = work => done,
         },
     }

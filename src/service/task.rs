@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, stream as chunks};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{TENANT, caller::Caller, check, convert, key, page, status, stream::Events, usage, variable};
+use super::{
+    TENANT,
+    caller::Caller,
+    check, convert, feed, key, page, status,
+    stream::{self, Events},
+    usage, variable,
+};
 use crate::{
     batch::{
         event::{Ending, StepId},
@@ -72,7 +78,7 @@ impl TaskService for Tasks {
                 Ok(proto::ReadStepResultResponse { chunk: chunk.map_err(status::engine)? })
             }
         };
-        let chunks = stream::iter((offset..end).step_by(CHUNK)).map(read).buffered(READ_AHEAD);
+        let chunks = chunks::iter((offset..end).step_by(CHUNK)).map(read).buffered(READ_AHEAD);
         Ok(Response::new(Box::pin(chunks)))
     }
 
@@ -151,8 +157,12 @@ impl TaskService for Tasks {
         key::settle(&self.engine, &caller, request.into_inner()).await.map(Response::new)
     }
 
-    async fn watch_task(&self, _: Request<proto::WatchTaskRequest>) -> Result<Response<Self::WatchTaskStream>, Status> {
-        Err(status::not_served("WatchTask"))
+    async fn watch_task(
+        &self,
+        request: Request<proto::WatchTaskRequest>,
+    ) -> Result<Response<Self::WatchTaskStream>, Status> {
+        let deadline = stream::deadline(request.metadata());
+        feed::watch(&self.engine, request.into_inner(), deadline).await.map(Response::new)
     }
 }
 

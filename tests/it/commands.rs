@@ -109,6 +109,32 @@ async fn usage_is_added_up() {
 }
 
 #[tokio::test]
+async fn a_feed_is_shown_to_its_end() {
+    let rig = Rig::start().await;
+    rig.run(ExecuteBatchRequest { batch_id: "b".into(), ..batch(vec![effect("a"), call("fail", "{}")]) }).await;
+    rig.end_task("T", "").await.expect("it ends");
+    let lines = toolbatch(&rig, &["feed", "T"], "").await;
+    assert_eq!((lines.code, &*lines.err), (Some(0), ""), "{}", lines.out);
+    let told: Vec<_> = lines.out.lines().collect();
+    assert_eq!((told.len(), told[0]), (6, "b batch of 2 calls running"));
+    assert!(told[4].starts_with("  ") && told[4].ends_with(" fail failed: it failed"), "{}", told[4]);
+    assert_eq!(told[5], "b batch of 2 calls completed: 1 completed, 1 failed");
+    let lines = toolbatch(&rig, &["feed", "T", "--json"], "").await;
+    let cards: Vec<serde_json::Value> =
+        lines.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((&cards[1]["status"], &cards[1]["parent_step_id"]), (&"running".into(), &"b".into()));
+    assert_eq!(cards[5]["summary"]["failed"], 1);
+    let token = cards[3]["resume_token"].as_str().expect("a token");
+    let rest = toolbatch(&rig, &["feed", "T", "--after", token], "").await;
+    assert_eq!(rest.out.lines().collect::<Vec<_>>(), told[4..]);
+    let absent = toolbatch(&rig, &["feed", "nobody's"], "").await;
+    assert_eq!((absent.code, &*absent.out), (Some(2), ""));
+    let wrong = toolbatch(&rig, &["feed", "T", "--after", "x"], "").await;
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("resume_token: "), "{}", wrong.err);
+}
+
+#[tokio::test]
 async fn keys_are_listed_and_settled() {
     let (rig, _gate) = busy().await;
     let table = toolbatch(&rig, &["keys", "T"], "").await;

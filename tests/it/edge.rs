@@ -15,7 +15,7 @@ use toolbatch::{
     config::{Config, Listen},
     proto::{
         BatchEvent, CallToolRequest, CallToolWithProgressRequest, ExecuteBatchRequest, GetBatchResponse,
-        ListBackendsRequest, LookupCallRequest, RegisterBackendRequest, WatchBatchRequest, WatchTaskRequest,
+        ListBackendsRequest, LookupCallRequest, RegisterBackendRequest, WatchBatchRequest,
         batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
     },
     server::Server,
@@ -37,10 +37,9 @@ fn effect() -> ExecuteBatchRequest {
 #[tokio::test]
 async fn what_is_not_served_yet_says_so() {
     let rig = Rig::start().await;
-    let (mut tasks, mut tools) = (rig.tasks(), rig.tools());
+    let mut tools = rig.tools();
     let mut registry = RegistryServiceClient::new(rig.channel.clone());
     let refused: Vec<Status> = vec![
-        tasks.watch_task(WatchTaskRequest::default()).await.map(|_| ()).expect_err("not served"),
         tools.call_tool(CallToolRequest::default()).await.expect_err("not served"),
         tools
             .call_tool_with_progress(CallToolWithProgressRequest::default())

@@ -8,6 +8,7 @@ mod commands;
 mod counts;
 mod dispatch;
 mod edge;
+mod feed;
 mod keys;
 mod model;
 mod order;

@@ -306,8 +306,8 @@ async fn a_watch_begins_where_it_is_told_to() {
 
 #[test]
 fn waits_double_up_to_a_bound() {
-    let waits: Vec<u128> = (1..=10).map(|attempt| PATIENCE.wait(attempt).as_millis()).collect();
+    let waits: Vec<u128> = (1..=10).map(|attempt| PATIENCE.wait(attempt, None).as_millis()).collect();
     assert_eq!(waits, [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000]);
     assert!((30_000..40_000).contains(&waits.iter().sum::<u128>()));
-    assert_eq!(PATIENCE.wait(u32::MAX).as_millis(), 5_000);
+    assert_eq!(PATIENCE.wait(u32::MAX, None).as_millis(), 5_000);
 }

@@ -112,7 +112,7 @@ fn name(index: u32, tool: &str, key: &str) -> String {
 }
 
 /// What a call's status means, and the symbol that shows it.
-fn status_mark(status: i32) -> (Tone, &'static str) {
+pub(super) fn status_mark(status: i32) -> (Tone, &'static str) {
     match CallStatus::try_from(status) {
         Ok(CallStatus::Completed) => (Tone::Good, "✓"),
         Ok(CallStatus::Failed) => (Tone::Bad, "✗"),

@@ -1,6 +1,7 @@
 //! What a command shows: live on a terminal, as plain lines elsewhere, or as one JSON object per line.
 
 pub(crate) mod escape;
+pub(crate) mod feed;
 pub(crate) mod json;
 mod lines;
 mod live;

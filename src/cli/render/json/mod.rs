@@ -13,13 +13,14 @@ use serde_json::value::RawValue;
 use super::words;
 use crate::cli::usage::Totals;
 use shapes::{
-    BatchLine, Body, CostLine, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw, ResultLine,
-    ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine, UsageRowLine, UsageTotalLine, UsageTotalsLine,
+    BatchLine, Body, CardLine, CostLine, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw,
+    ResultLine, ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine, UsageRowLine, UsageTotalLine,
+    UsageTotalsLine,
 };
 
 use crate::proto::{
-    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, KeyRecord, PlannedCall, Step, Tool, UsageRow,
-    batch_event::Event,
+    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, FeedCard, KeyRecord, PlannedCall, Step, Tool,
+    UsageRow, batch_event::Event,
 };
 
 /// An event of a batch.
@@ -128,6 +129,20 @@ pub(crate) fn step(step: &Step) -> String {
         await_id: &step.await_id,
         trace_id: &step.trace_id,
         usage: step.usage.iter().map(usage_line).collect(),
+    })
+}
+
+/// A card of a task's feed, and where the feed goes on behind it.
+pub(crate) fn card(card: &FeedCard, resume_token: &str) -> String {
+    write(&CardLine {
+        step_id: &card.step_id,
+        parent_step_id: &card.parent_step_id,
+        title: &card.title,
+        status: words::call_status(card.status),
+        detail: &card.detail,
+        update_time: time(card.update_time.as_ref()),
+        summary: card.summary.as_ref().map(summary_line),
+        resume_token,
     })
 }
 

@@ -236,6 +236,22 @@ pub(super) struct UsageLine<'a> {
 }
 
 #[derive(Serialize)]
+pub(super) struct CardLine<'a> {
+    pub(super) step_id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) parent_step_id: &'a str,
+    pub(super) title: &'a str,
+    pub(super) status: Cow<'static, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) update_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summary: Option<SummaryLine<'a>>,
+    pub(super) resume_token: &'a str,
+}
+
+#[derive(Serialize)]
 pub(super) struct UsageRowLine<'a> {
     pub(super) step_id: &'a str,
     pub(super) tool: &'a str,
