@@ -1,6 +1,11 @@
 //! R10: a task's feed: a card for each step as it starts and as it ends, replayed, then live.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use prost::Message as _;
 use tonic::{Code, Request, Status, Streaming};
@@ -12,6 +17,7 @@ use toolbatch::proto::{
 
 use crate::{
     backend::ScriptedBackend,
+    process::Program,
     refusal::{not_found, refusal, violations},
     rig::{Rig, batch, batch_with, call, keyed, parallel, status_word},
 };
@@ -327,4 +333,41 @@ async fn a_task_that_is_dropped_ends_its_feed() {
     let mut stream = watch(&rig, "T", "").await.expect("it is there");
     let status = stream.message().await.expect_err("it is dropped");
     not_found(&status, "TASK_NOT_FOUND", ("task", "T"));
+}
+
+#[tokio::test]
+async fn the_command_comes_back_after_a_crash_and_shows_nothing_twice() {
+    let mut program = Program::new("10m").await;
+    let client = program.start().await;
+    let gate = program.backend.hold("b");
+    client.open(named("b", batch(vec![effect("a"), effect("b")]))).await.expect("taken in");
+    program.backend.journal().wait_for(|entries| entries.len() == 2).await;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolbatch"));
+    command.args(["feed", "T"]).env("TOOLBATCH_SERVER", program.endpoint());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let four = tokio::task::spawn_blocking(move || {
+        let told: Vec<_> = lines.by_ref().take(4).map(|line| line.expect("text")).collect();
+        (told, lines)
+    });
+    let (mut told, lines) = four.await.expect("it reads");
+    program.crash().await;
+    let client = program.start().await;
+    gate.release();
+    client.watch("b", 0).await.expect("it is there").rest().await.expect("it ends");
+    client.end_task("T", "").await.expect("it ends");
+    let rest = tokio::task::spawn_blocking(move || {
+        let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+        (rest, child.wait_with_output().expect("it ends"))
+    });
+    let (rest, output) = rest.await.expect("it reads");
+    told.extend(rest);
+    // Without the steps' ids.
+    let told: Vec<_> = told.iter().map(|line| line.trim_start().split_once(' ').expect("an id").1).collect();
+    let [running, completed] = ["effect running", "effect completed"];
+    assert_eq!(told[..4], ["batch of 2 calls running", running, completed, running]);
+    assert_eq!(told[4..], ["effect completed: after 2 attempts", "batch of 2 calls completed: 2 completed"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("lost the server"), "{errors}");
 }
