@@ -31,7 +31,7 @@ impl StepIds for Counting {
 struct Everything;
 
 impl Tools for Everything {
-    fn resolve(&self, _: &str, tool: &str, _: &str) -> Resolution {
+    fn resolve(&self, _: &str, tool: &str, _: &str, _: bool) -> Resolution {
         Resolution::Ready(Target { base_tool: tool.to_owned(), backend: "erp".to_owned(), timeout: None })
     }
 
@@ -61,6 +61,7 @@ fn spec(mode: Mode, lanes: usize) -> Arc<Spec> {
             retry: RetryPolicy::default(),
             in_doubt: InDoubtPolicy::Rerun,
         },
+        direct: false,
         content_digest: [0; 32],
     })
 }

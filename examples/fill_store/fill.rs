@@ -90,6 +90,8 @@ impl Filler {
             content: Payload { bytes: content.len() as u64, body: Body::Blob(blob) },
             outline_bytes,
             stop: None,
+            direct: false,
+            variable: None,
             end: Some(BatchEnd { end, counts, last_sequence }),
         };
         let here = records::encode(&Locator { task: task.0, batch: batch.0 });
@@ -193,6 +195,7 @@ fn spec(task_id: &str, number: u64) -> Spec {
         batch_id: None,
         calls: (0..CALLS).map(call).collect(),
         options,
+        direct: false,
         content_digest,
     }
 }

@@ -77,7 +77,7 @@ impl Core {
         let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let call = live.call(index);
-        match cx.tools.resolve(&live.spec.agent_id, &call.tool, &call.args) {
+        match cx.tools.resolve(&live.spec.agent_id, &call.tool, &call.args, live.spec.direct) {
             Resolution::Ready(target) => match plan {
                 Plan::Send { in_doubt } => self.send(at, target, in_doubt, cx, out),
                 Plan::Ask => self.ask(at, target, cx, out),

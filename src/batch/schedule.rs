@@ -79,7 +79,7 @@ impl Core {
             }
             InDoubtPolicy::Lookup => self.ask_again(at, None, out),
             InDoubtPolicy::Fail => {
-                let error = cut_off_error(live.stop);
+                let error = cut_off_error(live.stop, live.spec.direct);
                 self.finish(at, Close::failed(error), cx, out);
             }
         }
@@ -294,9 +294,12 @@ fn backoff_error(live: &Live, index: u32) -> Option<CallError> {
 }
 
 /// A call that was in flight at an interruption and is not taken up again.
-fn cut_off_error(stop: Option<StopReason>) -> CallError {
+fn cut_off_error(stop: Option<StopReason>, direct: bool) -> CallError {
     let why = match stop {
         Some(StopReason::TaskEnded) => "its task has ended, so it is not run again",
+        Some(StopReason::Parked) if direct => {
+            "whoever called is gone, so it is not run again by itself: repeat the call under its key, or settle that"
+        }
         Some(StopReason::Parked) => {
             "its batch was running at several crashes of the server in a row and is parked, so it is not run again: find out what \
              became of it and settle its key; what is sent again may crash the server again"

@@ -18,6 +18,8 @@ pub struct Spec {
     pub calls: Vec<CallSpec>,
     /// How to run them.
     pub options: Options,
+    /// A direct step (R11): a batch of one that nobody sees as a batch, and that no restart runs again.
+    pub direct: bool,
     /// SHA-256 over the request with R1's defaults filled in: two requests with the same digest are the same batch.
     pub content_digest: [u8; 32],
 }

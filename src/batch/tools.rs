@@ -6,8 +6,8 @@ use super::event::CallError;
 
 /// Answers from what is known now; never waits.
 pub trait Tools {
-    /// What `tool`, called by `agent_id` in a batch with `args`, comes to (R3).
-    fn resolve(&self, agent_id: &str, tool: &str, args: &str) -> Resolution;
+    /// What `tool`, called by `agent_id` with `args`, comes to (R3): in a batch, or in a direct step, which may call more.
+    fn resolve(&self, agent_id: &str, tool: &str, args: &str, direct: bool) -> Resolution;
 
     /// The base tool that `tool` names for `agent_id`; `tool` itself where it names none. Never refuses: a completed key is
     /// compared before anything of R3 is looked at.

@@ -217,7 +217,7 @@ impl Catalog {
     }
 
     fn is_batchable(&self, name: &str) -> bool {
-        !BATCH_TOOLS.contains(&name) && !self.not_batchable.iter().any(|pattern| pattern.matches(name))
+        !self.not_batchable.iter().any(|pattern| pattern.matches(name))
     }
 }
 
@@ -315,7 +315,7 @@ impl Listed {
 }
 
 impl Tools for Catalog {
-    fn resolve(&self, agent_id: &str, tool: &str, args: &str) -> Resolution {
+    fn resolve(&self, agent_id: &str, tool: &str, args: &str, direct: bool) -> Resolution {
         let Some(base_tool) = self.lists.base_tool(agent_id, tool) else {
             let message = self.lists.not_allowed(agent_id, tool);
             return Resolution::Refused(refusal(Reason::ToolNotAllowed, &message));
@@ -324,12 +324,12 @@ impl Tools for Catalog {
             let message = format!("no batch may call the tool `{tool}`: {why}; call it directly");
             Resolution::Refused(refusal(Reason::ToolNotBatchable, &message))
         };
-        if !self.is_batchable(base_tool) {
+        if BATCH_TOOLS.contains(&base_tool) || (!direct && !self.is_batchable(base_tool)) {
             return not_batchable("it can pause or belongs to the agent's loop");
         }
         let inventory = self.read();
         let Some((backend, listed)) = inventory.served.get(base_tool) else { return inventory.unknown(base_tool) };
-        if listed.tool.pauses {
+        if listed.tool.pauses && !direct {
             return not_batchable("its backend says that it pauses");
         }
         let checked = match &listed.schema {

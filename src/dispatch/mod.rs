@@ -243,8 +243,8 @@ fn not_configured(name: &str) -> String {
 }
 
 impl Tools for Backends {
-    fn resolve(&self, agent_id: &str, tool: &str, args: &str) -> Resolution {
-        self.catalog.resolve(agent_id, tool, args)
+    fn resolve(&self, agent_id: &str, tool: &str, args: &str, direct: bool) -> Resolution {
+        self.catalog.resolve(agent_id, tool, args, direct)
     }
 
     fn base_tool(&self, agent_id: &str, tool: &str) -> String {

@@ -143,6 +143,8 @@ impl Loop {
             content,
             outline_bytes,
             stop: None,
+            direct: spec.direct,
+            variable: None,
             end: None,
         };
         self.claim(tenant, at, &head);
@@ -266,7 +268,7 @@ impl Loop {
             let base_tool = self.backends.base_tool(&spec.agent_id, &call.tool);
             let mut planned = PlannedCall { base_tool, backend: String::new(), skipped_step_id, error: None };
             if planned.skipped_step_id.is_none() {
-                match self.backends.resolve(&spec.agent_id, &call.tool, &call.args) {
+                match self.backends.resolve(&spec.agent_id, &call.tool, &call.args, spec.direct) {
                     Resolution::Ready(target) => planned.backend = target.backend,
                     Resolution::Refused(error) | Resolution::NotYet(error) => planned.error = Some(error),
                 }

@@ -55,6 +55,8 @@ pub struct FeedBatch {
     pub at: Located,
     /// Its id.
     pub batch_id: String,
+    /// It carries a direct step and is itself no step.
+    pub direct: bool,
     /// Its calls.
     pub outline: Outline,
 }
@@ -288,7 +290,10 @@ async fn source(engine: &Engine, at: Located, after: u64) -> Result<Source, Erro
     let read = move |reader: &Reader| {
         let head = reader.head_of_feed(at)?;
         let outline = reader.outline(&head)?;
-        Ok((head.end.map(|end| end.last_sequence), FeedBatch { at, batch_id: head.batch_id, outline }))
+        Ok((
+            head.end.map(|end| end.last_sequence),
+            FeedBatch { at, batch_id: head.batch_id, direct: head.direct, outline },
+        ))
     };
     let (last, batch) = engine.read(read).await?;
     let tail = if last.is_some() {

@@ -108,6 +108,7 @@ impl Loop {
                 inline.insert(step.step_id, bytes.clone());
             }
             self.put_step(at, &step);
+            self.keep_result(at, &step);
         }
         for KeyChange { task, key, record, is_first } in out.keys {
             let (at, value) = (layout::task_key(task, &key), records::encode_key(&key, &record));

@@ -155,9 +155,15 @@ impl Reader {
         Ok(self.is_here(located.task)?.then_some(located))
     }
 
+    /// Finds a batch by its id, but not the one that a direct step runs as.
+    pub fn locate_shown(&self, tenant: &str, batch_id: &str) -> Result<Option<Located>, Error> {
+        let Some(at) = self.locate(tenant, batch_id)? else { return Ok(None) };
+        Ok((!self.head(at)?.direct).then_some(at))
+    }
+
     /// Finds a batch by its id, or says that there is none.
     pub fn find(&self, tenant: &str, batch_id: &str) -> Result<Located, Error> {
-        self.locate(tenant, batch_id)?.ok_or_else(|| Error::NotFound { kind: "batch", id: batch_id.into() })
+        self.locate_shown(tenant, batch_id)?.ok_or_else(|| Error::NotFound { kind: "batch", id: batch_id.into() })
     }
 
     /// Finds a task by its id.
@@ -200,7 +206,8 @@ impl Reader {
 
     pub(super) fn spec(&self, head: &BatchRecord) -> Result<Spec, Error> {
         let args = self.payload(&head.content, head.outline_bytes, head.content.bytes - head.outline_bytes)?;
-        Ok(self.outline(head)?.spec(&head.batch_id, head.content_digest, &args)?)
+        let spec = self.outline(head)?.spec(&head.batch_id, head.content_digest, &args)?;
+        Ok(Spec { direct: head.direct, ..spec })
     }
 
     /// A batch that was found earlier may have been dropped since.
@@ -315,6 +322,7 @@ impl Reader {
                 }
             }
         }
+        items.retain(|(_, head)| !head.direct);
         Ok(Page { items, next })
     }
 

@@ -137,7 +137,12 @@ impl Loop {
         let spec = Arc::new(self.reader.spec(&head)?);
         let state = self.reader.state(at, spec.calls.len(), &spec.options)?;
         let record = self.reader.task_head(at.task)?;
-        let stop = if record.end_time == 0 { head.stop } else { Some(StopReason::TaskEnded) };
+        let stop = match head.stop {
+            _ if record.end_time != 0 => Some(StopReason::TaskEnded),
+            // Nobody waits for a direct step any more: like a parked batch it is closed, and whoever wants it repeats it (R11).
+            _ if head.direct => Some(StopReason::Parked),
+            stop => stop,
+        };
         let tenant: Arc<str> = record.tenant.as_str().into();
         let batch_id: Arc<str> = head.batch_id.as_str().into();
         self.task_numbers.insert((tenant.clone(), record.task_id.as_str().into()), at.task);
@@ -337,7 +342,8 @@ impl Loop {
         let (batch, index) = (wish.batch, wish.index);
         let Some((spec, _)) = self.core.batch(batch) else { return };
         let Some(live) = self.live.get_mut(&batch) else { return };
-        let attempt = attempt::outgoing(spec, &live.head.batch_id, &wish, self.call_timeout);
+        let batch_id = if live.head.direct { "" } else { &live.head.batch_id };
+        let attempt = attempt::outgoing(spec, batch_id, &wish, self.call_timeout);
         let run = attempt::run(
             lane,
             wish,

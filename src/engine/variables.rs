@@ -6,12 +6,19 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::{
-    Command, Engine, accept::no_space, error::Error, leases::Lease, persist::Written, read::Reader, run::Loop,
+    Command, Engine,
+    accept::no_space,
+    error::Error,
+    leases::Lease,
+    persist::Written,
+    read::{Located, Reader},
+    run::Loop,
 };
 use crate::{
     batch::{
         core::TaskNo,
         outcome::{INLINE_BODY_MAX, Payload},
+        step::StepRecord,
     },
     store::{
         self, Order, RoomFor, layout,
@@ -153,6 +160,35 @@ impl Loop {
         let variable = VariableRecord { value, update_time: self.clock.now().wall, writer };
         self.group.put(layout::variable(task, &name), records::encode_variable(&variable));
         Ok(name)
+    }
+
+    /// A direct step's result becomes the task's next `VAR_<n>`, in the group that holds the step's end (R11). The step's record has
+    /// noted that the task refers to the payload.
+    pub(super) fn keep_result(&mut self, at: Located, step: &StepRecord) {
+        let Some(value) = step.end.as_ref().and_then(|end| end.result.clone()) else { return };
+        let (Some(live), Some(task)) = (self.live.get(&at.batch), self.tasks.get(&at.task)) else { return };
+        if !live.head.direct {
+            return;
+        }
+        let mut record = task.record.clone();
+        let name = match self.free_name(at.task, &mut record, false) {
+            Ok(name) => name,
+            Err(error) => {
+                // The call has its end all the same.
+                tracing::error!(%error, step_id = %step.step_id, "the step's result has no variable");
+                return;
+            }
+        };
+        let variable = VariableRecord { value, update_time: self.clock.now().wall, writer: step.step_id.to_string() };
+        self.group.put(layout::variable(at.task, &name), records::encode_variable(&variable));
+        self.group.put(layout::task(at.task), records::encode(&record));
+        if let Some(live) = self.live.get_mut(&at.batch) {
+            live.head.variable = Some(record.last_variable);
+            self.group.put(layout::batch(at.task, at.batch), records::encode_batch(&live.head));
+        }
+        if let Some(task) = self.tasks.get_mut(&at.task) {
+            task.record = record;
+        }
     }
 
     /// The next `VAR_<n>` that nobody has set. A task that begins here has none yet.

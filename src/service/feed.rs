@@ -92,6 +92,7 @@ impl Source {
     /// The card that an entry brings, if it brings one.
     async fn card(&self, News { batch, entry }: &News) -> Result<Option<FeedCard>, Status> {
         let card = match &entry.event {
+            Event::BatchStarted | Event::BatchFinished { .. } if batch.direct => return Ok(None),
             Event::BatchStarted => batch_card(
                 batch,
                 CallStatus::Running,
@@ -143,7 +144,7 @@ fn batch_card(batch: &FeedBatch, status: CallStatus, summary: BatchSummary) -> F
 fn call_card(batch: &FeedBatch, index: u32) -> FeedCard {
     let call = batch.outline.calls.get(index as usize);
     FeedCard {
-        parent_step_id: batch.batch_id.clone(),
+        parent_step_id: if batch.direct { String::new() } else { batch.batch_id.clone() },
         title: call.map_or_else(String::new, |call| call.tool.to_string()),
         ..FeedCard::default()
     }

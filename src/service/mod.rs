@@ -4,6 +4,7 @@ mod batch;
 mod caller;
 pub mod check;
 mod convert;
+mod direct;
 mod feed;
 mod foreign;
 mod identity;

@@ -189,7 +189,7 @@ fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'stati
             None => Err("is still running"),
             Some(end) => end.result.ok_or("failed"),
         }),
-        Err(Error::NotFound { .. }) if reader.locate(TENANT, step_id)?.is_some() => {
+        Err(Error::NotFound { .. }) if reader.locate_shown(TENANT, step_id)?.is_some() => {
             Ok(Err("is a batch, and each of its calls has its own"))
         }
         Err(error) => Err(error),
@@ -201,7 +201,7 @@ fn get_step(reader: &Reader, step_id: &str, prices: &Prices) -> Result<proto::St
     let view = match reader.step(TENANT, step_id) {
         Ok(view) => view,
         Err(Error::NotFound { .. }) => {
-            let Some(at) = reader.locate(TENANT, step_id)? else {
+            let Some(at) = reader.locate_shown(TENANT, step_id)? else {
                 return Err(Error::NotFound { kind: "step", id: step_id.into() });
             };
             let head = reader.head(at)?;
@@ -225,7 +225,7 @@ fn step(view: &StepView, prices: &Prices) -> proto::Step {
     let tool = call.map_or_else(String::new, |call| call.tool.to_string());
     let mut message = proto::Step {
         step_id: record.step_id.to_string(),
-        parent_step_id: view.head.batch_id.clone(),
+        parent_step_id: if view.head.direct { String::new() } else { view.head.batch_id.clone() },
         task_id: view.outline.task_id.clone(),
         agent_id: view.outline.agent_id.clone(),
         tool: tool.clone(),

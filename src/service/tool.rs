@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status, async_trait};
 use super::{
     TENANT,
     caller::Caller,
-    page, status,
+    direct, page, status,
     stream::{self, Events},
     tool_batch::{self, BatchTool},
 };
@@ -68,7 +68,7 @@ impl ToolService for Tools {
                 tool_batch::call(&self.engine, &caller, tool, call, deadline).await.map(Response::new)
             }
             Callee::NotAllowed(answer) => Ok(Response::new(answer)),
-            Callee::Ordinary => Err(status::not_served("CallTool")),
+            Callee::Ordinary => direct::call(&self.engine, &call).await.map(Response::new),
         }
     }
 
@@ -88,7 +88,7 @@ impl ToolService for Tools {
                 let message = proto::CallToolWithProgressResponse { event };
                 Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))))
             }
-            Callee::Ordinary => Err(status::not_served("CallToolWithProgress")),
+            Callee::Ordinary => direct::follow(&self.engine, &call).await.map(Response::new),
         }
     }
 

@@ -14,9 +14,9 @@ use tonic_types::StatusExt as _;
 use toolbatch::{
     config::{Config, Listen},
     proto::{
-        BatchEvent, CallToolRequest, CallToolWithProgressRequest, ExecuteBatchRequest, GetBatchResponse,
-        ListBackendsRequest, LookupCallRequest, RegisterBackendRequest, WatchBatchRequest,
-        batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
+        BatchEvent, ExecuteBatchRequest, GetBatchResponse, ListBackendsRequest, LookupCallRequest,
+        RegisterBackendRequest, WatchBatchRequest, batch_service_client::BatchServiceClient,
+        registry_service_client::RegistryServiceClient,
     },
     server::Server,
     store::{self, Memory},
@@ -40,12 +40,6 @@ async fn what_is_not_served_yet_says_so() {
     let mut tools = rig.tools();
     let mut registry = RegistryServiceClient::new(rig.channel.clone());
     let refused: Vec<Status> = vec![
-        tools.call_tool(CallToolRequest::default()).await.expect_err("not served"),
-        tools
-            .call_tool_with_progress(CallToolWithProgressRequest::default())
-            .await
-            .map(|_| ())
-            .expect_err("not served"),
         tools.lookup_call(LookupCallRequest::default()).await.expect_err("not served"),
         registry.list_backends(ListBackendsRequest::default()).await.expect_err("not served"),
         registry.register_backend(RegisterBackendRequest::default()).await.expect_err("not served"),

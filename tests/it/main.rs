@@ -6,6 +6,7 @@ mod backends;
 mod batches;
 mod commands;
 mod counts;
+mod direct;
 mod dispatch;
 mod edge;
 mod feed;

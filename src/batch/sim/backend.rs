@@ -56,7 +56,7 @@ pub(super) fn absence(tool: &str) -> CallError {
 }
 
 impl Tools for Toolbox {
-    fn resolve(&self, _agent_id: &str, tool: &str, _args: &str) -> Resolution {
+    fn resolve(&self, _agent_id: &str, tool: &str, _args: &str, _direct: bool) -> Resolution {
         match self.0[position(tool)] {
             View::Ready => Resolution::Ready(target(tool)),
             View::Refused(reason) => Resolution::Refused(refusal(reason, tool)),

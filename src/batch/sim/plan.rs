@@ -168,6 +168,7 @@ impl BatchPlan {
                 retry: self.retry,
                 in_doubt: self.in_doubt,
             },
+            direct: false,
             content_digest: [0; 32],
         }
     }

@@ -39,7 +39,7 @@ struct Shelf {
 }
 
 impl Tools for Shelf {
-    fn resolve(&self, agent_id: &str, tool: &str, _args: &str) -> Resolution {
+    fn resolve(&self, agent_id: &str, tool: &str, _args: &str, _direct: bool) -> Resolution {
         if self.away.contains(&tool) {
             return Resolution::NotYet(error(Reason::BackendUnavailable, "its backend was never reached"));
         }
@@ -257,6 +257,7 @@ pub(super) fn list<const N: usize>(calls: [CallSpec; N]) -> List {
             retry: RetryPolicy::default(),
             in_doubt: InDoubtPolicy::Rerun,
         },
+        direct: false,
         content_digest: [0; 32],
     })
 }

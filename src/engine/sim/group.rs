@@ -49,6 +49,7 @@ fn batch(batch_id: &str) -> StartRequest {
         batch_id: Some(batch_id.into()),
         calls: vec![call],
         options,
+        direct: false,
         content_digest: [0; 32],
     };
     let (content, outline_bytes) = Outline::write(&spec);

@@ -53,7 +53,12 @@ pub(super) fn check(violations: &mut Violations, list: List<'_>, lanes: Option<&
 }
 
 /// Gives the lane of the arguments, where they are sound and there are lanes.
-fn check_args(violations: &mut Violations, field: &str, sent: &str, lanes: Option<&json::Path>) -> Option<String> {
+pub(super) fn check_args(
+    violations: &mut Violations,
+    field: &str,
+    sent: &str,
+    lanes: Option<&json::Path>,
+) -> Option<String> {
     if sent.len() > MAX_ARGS_BYTES {
         violations.add(field, format!("{} bytes arrived; expected at most {MAX_ARGS_BYTES} (1 MiB)", sent.len()));
         return None;

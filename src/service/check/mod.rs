@@ -2,6 +2,7 @@
 
 mod calls;
 mod content;
+mod direct;
 mod duration;
 mod fit;
 mod options;
@@ -25,6 +26,7 @@ use crate::{
 
 pub use calls::{MAX_ARGS_BYTES, MAX_KEY_BYTES, MAX_TOOL_BYTES};
 pub use content::content_digest;
+pub use direct::check_direct;
 pub use fit::{Fitted, MAX_STATUS_BYTES, fit};
 pub use options::{MAX_ATTEMPTS, MAX_BACKOFF, MAX_CALL_TIMEOUT, MAX_CONCURRENCY, MAX_MULTIPLIER};
 pub use resolve::named_output;
@@ -146,6 +148,7 @@ fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Refus
         batch_id: (!request.batch_id.is_empty()).then(|| request.batch_id.clone()),
         calls,
         options,
+        direct: false,
         content_digest: content_digest(request),
     })
 }

@@ -80,6 +80,7 @@ fn a_request_with_nothing_set_gets_the_defaults() {
             retry: RetryPolicy::default(),
             in_doubt: InDoubtPolicy::Rerun,
         },
+        direct: false,
         content_digest: content_digest(&request),
     };
     assert_eq!(accepted(&request), spec);

@@ -40,6 +40,10 @@ pub struct BatchRecord {
     pub outline_bytes: u64,
     /// It was told to stop.
     pub stop: Option<StopReason>,
+    /// See [`Spec::direct`].
+    pub direct: bool,
+    /// Of a direct step that has a result: the `n` of the `VAR_<n>` that holds it.
+    pub variable: Option<u64>,
     /// Once it has ended.
     pub end: Option<BatchEnd>,
 }
@@ -146,7 +150,8 @@ impl Outline {
         Some((offset, rest.first()?.args_bytes))
     }
 
-    /// The whole spec again, from the outline and the args behind it. Lanes are derived as they were at first.
+    /// The whole spec again, from the outline and the args behind it, as a batch's; whether it is direct, the head says. Lanes are
+    /// derived as they were at first.
     pub fn spec(self, batch_id: &str, content_digest: [u8; 32], args: &Bytes) -> Result<Spec, Error> {
         let path = match self.options.serialize_on.as_str() {
             "" => None,
@@ -168,6 +173,7 @@ impl Outline {
             batch_id: Some(batch_id.to_owned()),
             calls,
             options: self.options,
+            direct: false,
             content_digest,
         })
     }
@@ -181,6 +187,8 @@ pub(super) fn batch_to_wire(batch: &BatchRecord) -> wire::Batch {
         content: Some(payload_to_wire(&batch.content)),
         outline_bytes: batch.outline_bytes,
         stop: stop_reason_to_wire(batch.stop).into(),
+        direct: batch.direct,
+        variable: batch.variable.unwrap_or_default(),
         end: batch.end.map(|end| wire::BatchEnd {
             time: end.end.time.0,
             status: status_to_wire(end.end.status).into(),
@@ -200,6 +208,8 @@ pub(super) fn batch_from_wire(batch: wire::Batch) -> Result<BatchRecord, Error> 
         content: payload_from_wire(batch.content.ok_or_else(|| damaged("content"))?)?,
         outline_bytes: batch.outline_bytes,
         stop,
+        direct: batch.direct,
+        variable: Some(batch.variable).filter(|&number| number > 0),
         end: batch.end.map(end_from_wire).transpose()?,
     })
 }

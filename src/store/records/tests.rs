@@ -204,6 +204,7 @@ fn a_spec_is_read_back_with_its_lanes() {
             retry: RetryPolicy { max_attempts: 3, ..RetryPolicy::default() },
             in_doubt: InDoubtPolicy::Lookup,
         },
+        direct: false,
         content_digest: [1; 32],
     };
     let (content, outline_bytes) = Outline::write(&spec);
@@ -226,6 +227,8 @@ fn heads_are_read_back() {
         content: Payload { bytes: 3, body: Body::Inline(Bytes::from_static(b"abc")) },
         outline_bytes: 2,
         stop: Some(StopReason::Cancelled),
+        direct: true,
+        variable: Some(7),
         end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
     };
     assert_eq!(decode_batch(&encode_batch(&head)).expect("it is read"), head);

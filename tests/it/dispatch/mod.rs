@@ -102,7 +102,7 @@ pub(super) fn refused(resolution: &Resolution, expected: Reason) -> String {
 
 #[track_caller]
 pub(super) fn is_ready(backends: &Backends, tool: &str, args: &str) {
-    let resolution = backends.resolve("", tool, args);
+    let resolution = backends.resolve("", tool, args, false);
     let Resolution::Ready(target) = &resolution else { panic!("{tool} cannot be called: {resolution:?}") };
     assert_eq!((target.base_tool.as_str(), target.backend.as_str()), (tool, "stub"));
 }

@@ -23,18 +23,18 @@ async fn c51_what_no_batch_may_call_is_refused_before_anything_else() {
     let stub = ScriptedBackend::start_with(tools).await;
     let backends = backends(&[stub.config("stub")]).await;
     for name in ["execute_tool_batch", "batch_tool", "ask_user", "await_review", "await_anything", "wait_for_boss"] {
-        let message = refused(&backends.resolve("", name, "{}"), Reason::ToolNotBatchable);
+        let message = refused(&backends.resolve("", name, "{}", false), Reason::ToolNotBatchable);
         assert!(message.contains(name), "{message}");
     }
     for (name, meant) in [("functions.effect", "`effect`"), ("efect", "`effect`"), ("order_changes", "`order_change`")]
     {
-        let message = refused(&backends.resolve("", name, r#"{"id":"z"}"#), Reason::ToolNotFound);
+        let message = refused(&backends.resolve("", name, r#"{"id":"z"}"#, false), Reason::ToolNotFound);
         assert!(
             message.contains(&format!("`{name}`")) && message.contains(&format!("did you mean {meant}")),
             "{message}"
         );
     }
-    let message = refused(&backends.resolve("", "multi_tool_use.parallel", "{}"), Reason::ToolNotFound);
+    let message = refused(&backends.resolve("", "multi_tool_use.parallel", "{}", false), Reason::ToolNotFound);
     assert!(message.contains("`multi_tool_use.parallel`") && !message.contains("did you mean"), "{message}");
     is_ready(&backends, "effect", r#"{"id":"ok"}"#);
     assert_eq!(backends.base_tool("", "Create order"), "Create order");
@@ -49,20 +49,20 @@ async fn args_are_checked_against_the_tools_schema() {
     tools.push(Tool { timeout: Some(prost_types::Duration { seconds: -3, nanos: 0 }), ..tool("past") });
     let stub = ScriptedBackend::start_with(tools).await;
     let backends = backends(&[stub.config("stub")]).await;
-    let message = refused(&backends.resolve("", "effect", r#"{"id":7,"x":1}"#), Reason::InvalidArgs);
+    let message = refused(&backends.resolve("", "effect", r#"{"id":7,"x":1}"#, false), Reason::InvalidArgs);
     for part in ["/id", "string", "found 7", "x"] {
         assert!(message.contains(part), "{message}");
     }
     is_ready(&backends, "numbers", r#"{"a":12345678901234567890123,"b":9007199254740993,"d":1e400,"f":-0}"#);
     is_ready(&backends, "echo", r#"{"anything":[1e400]}"#);
-    let message = refused(&backends.resolve("", "broken", "{}"), Reason::ToolNotFound);
+    let message = refused(&backends.resolve("", "broken", "{}", false), Reason::ToolNotFound);
     assert!(message.contains("strng"), "{message}");
     let listed = backends.list_tools();
     assert!(listed.iter().any(|listed| listed.tool.name == "broken" && listed.schema_fault.is_some()));
     assert_eq!(listed.len(), stub_tools().len() + 4, "over several pages");
     for (name, timeout) in [("quick", Some(Duration::from_secs(3))), ("past", None), ("echo", None)] {
         assert!(
-            matches!(backends.resolve("", name, "{}"), Resolution::Ready(target) if target.timeout == timeout),
+            matches!(backends.resolve("", name, "{}", false), Resolution::Ready(target) if target.timeout == timeout),
             "{name}"
         );
     }
@@ -77,7 +77,7 @@ async fn an_unknown_tool_may_still_come_while_a_backend_was_never_reached() {
         backends(&[config::Backend { name: "late".to_owned(), ..late.config("late") }, stub.config("stub")]).await;
     let mut changes = backends.changes();
     changes.borrow_and_update();
-    let Resolution::NotYet(error) = backends.resolve("", "late_tool", "{}") else {
+    let Resolution::NotYet(error) = backends.resolve("", "late_tool", "{}", false) else {
         panic!("a backend was never reached");
     };
     assert_eq!(error.reason, Reason::BackendUnavailable);
@@ -86,8 +86,10 @@ async fn an_unknown_tool_may_still_come_while_a_backend_was_never_reached() {
     is_ready(&backends, "echo", "{}");
     late.restart().await;
     changes.changed().await.expect("the backends are there");
-    assert!(matches!(backends.resolve("", "late_tool", "{}"), Resolution::Ready(target) if target.backend == "late"));
-    refused(&backends.resolve("", "no_tool", "{}"), Reason::ToolNotFound);
+    assert!(
+        matches!(backends.resolve("", "late_tool", "{}", false), Resolution::Ready(target) if target.backend == "late")
+    );
+    refused(&backends.resolve("", "no_tool", "{}", false), Reason::ToolNotFound);
 }
 
 #[tokio::test]
@@ -104,7 +106,7 @@ async fn a_backend_that_is_away_keeps_its_list_and_is_listed_again_when_it_is_ba
     stub.restart().await;
     changes.changed().await.expect("the backends are there");
     is_ready(&backends, "fresh", "{}");
-    refused(&backends.resolve("", "echo", "{}"), Reason::ToolNotFound);
+    refused(&backends.resolve("", "echo", "{}", false), Reason::ToolNotFound);
     let state = backends.states().remove(0);
     assert_eq!((state.name.as_str(), state.presence, state.tools), ("stub", Presence::Reached, 1));
 }
@@ -119,10 +121,12 @@ async fn a_tool_is_served_by_one_backend() {
     assert_eq!(conflict.tool, "shared");
     assert_eq!(BTreeSet::from([conflict.first.as_str(), conflict.second.as_str()]), BTreeSet::from(["one", "two"]));
     assert!(
-        matches!(backends.resolve("", "shared", "{}"), Resolution::Ready(target) if target.backend == conflict.first)
+        matches!(backends.resolve("", "shared", "{}", false), Resolution::Ready(target) if target.backend == conflict.first)
     );
     for (name, backend) in [("own", "one"), ("other", "two")] {
-        assert!(matches!(backends.resolve("", name, "{}"), Resolution::Ready(target) if target.backend == backend));
+        assert!(
+            matches!(backends.resolve("", name, "{}", false), Resolution::Ready(target) if target.backend == backend)
+        );
     }
 
     // Who serves a tool goes on, when another claims it later.
@@ -134,7 +138,7 @@ async fn a_tool_is_served_by_one_backend() {
     changes.changed().await.expect("the backends are there");
     for (name, backend) in [("other", "two"), ("shared", "two"), ("own", "one")] {
         assert!(
-            matches!(backends.resolve("", name, "{}"), Resolution::Ready(target) if target.backend == backend),
+            matches!(backends.resolve("", name, "{}", false), Resolution::Ready(target) if target.backend == backend),
             "{name}"
         );
     }

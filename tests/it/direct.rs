@@ -1,0 +1,184 @@
+//! `CallTool` and `CallToolWithProgress`: a call as a direct step (R11).
+
+use tonic::{Code, Status};
+use toolbatch::proto::{
+    CallContext, CallStatus, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, KeyState, Tool,
+    call_tool_response::Outcome, call_tool_with_progress_response::Event,
+};
+
+use crate::{
+    backend::{ScriptedBackend, stub_tools, tool},
+    process::Program,
+    refusal::{not_found, refusal},
+    rig::{Client, Rig, batch, keyed},
+};
+
+fn request(key: &str, tool: &str, args: &str) -> CallToolRequest {
+    let context = CallContext { task_id: "T".into(), key: key.into(), ..CallContext::default() };
+    CallToolRequest { tool: tool.into(), args_json: args.into(), context: Some(context) }
+}
+
+async fn call(client: &Client, key: &str, tool: &str, args: &str) -> Result<CallToolResponse, Status> {
+    let answer = client.tools().call_tool(request(key, tool, args)).await;
+    answer.map(tonic::Response::into_inner)
+}
+
+async fn answer(client: &Client, key: &str, tool: &str, args: &str) -> CallToolResponse {
+    call(client, key, tool, args).await.expect("it is answered")
+}
+
+fn result(response: &CallToolResponse) -> &str {
+    match &response.outcome {
+        Some(Outcome::ResultJson(result)) => result,
+        other => panic!("the outcome is {other:?}"),
+    }
+}
+
+fn code(response: &CallToolResponse) -> &str {
+    match &response.outcome {
+        Some(Outcome::Failure(failure)) => &failure.code,
+        other => panic!("the outcome is {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_untouched_and_kept_as_the_next_variable() {
+    let rig = Rig::start().await;
+    let args = " {\"z\": 1.10, \"a\":[1e400] } ";
+    let first = answer(&rig, "", "echo", args).await;
+    assert_eq!((result(&first), first.variable.as_str()), (args, "VAR_1"));
+    let large = answer(&rig, "", "blob", r#"{"bytes":100000}"#).await;
+    assert_eq!((result(&large).len(), large.variable.as_str()), (100_000, "VAR_2"));
+    let omitted = answer(&rig, "", "blob", r#"{"bytes":4000000}"#).await;
+    assert_eq!((result(&omitted), omitted.result_omitted, omitted.variable.as_str()), ("", true, "VAR_3"));
+    assert_eq!(rig.read_result(&omitted.step_id, 0).await.expect("it is there").0.len(), 4_000_000);
+    assert_eq!(rig.set_variable("T", "", "1").await.expect("set"), "VAR_4");
+    // A reference finds what the variable holds.
+    let calls = r#"{"text":"[{\"tool\":\"echo\"}]"}"#;
+    assert_eq!(answer(&rig, "", "raw", calls).await.variable, "VAR_5");
+    let source = Some(toolbatch::proto::execute_batch_request::Source::CallsRef("${VAR_5}".into()));
+    let by_reference = toolbatch::proto::ExecuteBatchRequest { source, ..batch(Vec::new()) };
+    assert_eq!(rig.run(by_reference).await.statuses(), ["completed"]);
+}
+
+#[tokio::test]
+async fn nobody_sees_the_batch_that_it_runs_as() {
+    let rig = Rig::start().await;
+    let response = answer(&rig, "", "echo", "{}").await;
+    let step = rig.get_step(&response.step_id).await.expect("it is there");
+    assert_eq!((step.status(), step.parent_step_id.as_str()), (CallStatus::Completed, ""));
+    assert!(rig.list_batches("T", 0, "").await.expect("a list").batches.is_empty());
+    assert!(rig.list_batches("", 0, "").await.expect("a list").batches.is_empty());
+    assert_eq!(rig.backend.journal().entries()[0].batch_id, "");
+    not_found(
+        &rig.get_batch(&response.step_id).await.expect_err("none"),
+        "BATCH_NOT_FOUND",
+        ("batch", &response.step_id),
+    );
+}
+
+#[tokio::test]
+async fn a_key_runs_once_over_direct_steps_and_batches() {
+    let rig = Rig::start().await;
+    let (first, second) =
+        tokio::join!(answer(&rig, "k", "effect", r#"{"id":"a"}"#), answer(&rig, "k", "effect", r#"{"id":"a"}"#));
+    assert_eq!(result(&first), result(&second));
+    assert_eq!(first.step_id, second.step_id);
+    assert!(first.skipped != second.skipped);
+    let variables = [first.variable.as_str(), second.variable.as_str()];
+    assert!(variables.contains(&"VAR_1") && variables.contains(&""), "{variables:?}");
+    let other = answer(&rig, "k", "effect", r#"{"id":"b"}"#).await;
+    assert_eq!((code(&other), other.skipped, other.args_changed), ("KEY_REUSED", true, true));
+    assert_eq!(rig.run(batch(vec![keyed("k", "effect", r#"{"id":"a"}"#)])).await.statuses(), ["skipped"]);
+    assert_eq!(rig.backend.journal().ids(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_failed_key_runs_again_and_a_review_is_told_again() {
+    let rig = Rig::start().await;
+    let args = r#"{"id":"f","fail":1}"#;
+    assert_eq!(code(&answer(&rig, "f", "flaky", args).await), "STUB");
+    assert_eq!(result(&answer(&rig, "f", "flaky", args).await), "true");
+    let review = r#"{"id":"w","result":"[1]"}"#;
+    for skipped in [false, true] {
+        let response = answer(&rig, "r", "review", review).await;
+        let Some(Outcome::Awaiting(awaiting)) = &response.outcome else { panic!("it awaits") };
+        assert_eq!((awaiting.await_id.as_str(), awaiting.result_json.as_str()), ("w", "[1]"));
+        assert_eq!(response.skipped, skipped);
+    }
+}
+
+#[tokio::test]
+async fn what_no_batch_may_call_can_be_called_directly_and_refusals_have_codes() {
+    let pauses = Tool { pauses: true, ..tool("echo") };
+    let mut tools = stub_tools();
+    tools.retain(|tool| tool.name != "echo");
+    tools.push(pauses);
+    let backend = ScriptedBackend::start_with(tools).await;
+    let backends = vec![backend.config("stub")];
+    let rig = Rig::start_with(backend, backends, |_| {}).await;
+    assert_eq!(rig.run(batch(vec![keyed("", "echo", "{}")])).await.statuses(), ["failed"]);
+    assert_eq!(result(&answer(&rig, "", "echo", "{}").await), "{}");
+    assert_eq!(code(&answer(&rig, "", "no_such_thing", "{}").await), "TOOL_NOT_FOUND");
+    assert_eq!(code(&answer(&rig, "", "effect", "{}").await), "INVALID_ARGS");
+    let lost = answer(&rig, "", "hollow", "{}").await;
+    assert_eq!((code(&lost), lost.outcome_unknown), ("BAD_RESPONSE", true));
+    let wrong = CallToolRequest { args_json: "[".into(), ..CallToolRequest::default() };
+    let wrong = rig.tools().call_tool(wrong).await.expect("it is answered").into_inner();
+    assert_eq!(code(&wrong), "INVALID_REQUEST");
+    let Some(Outcome::Failure(failure)) = &wrong.outcome else { panic!("it failed") };
+    for field in ["tool", "args_json", "context.task_id"] {
+        assert!(failure.message.contains(field), "{field}: {}", failure.message);
+    }
+    assert!(wrong.step_id.is_empty());
+}
+
+#[tokio::test]
+async fn progress_comes_before_the_response() {
+    let rig = Rig::start().await;
+    let request = CallToolWithProgressRequest { call: Some(request("", "progress", r#"{"n":3}"#)) };
+    let mut stream = rig.tools().call_tool_with_progress(request).await.expect("it runs").into_inner();
+    let mut last = None;
+    while let Some(message) = stream.message().await.expect("it goes well") {
+        assert!(!matches!(last, Some(Event::Response(_))), "the response is last");
+        last = message.event;
+    }
+    let Some(Event::Response(response)) = last else { panic!("there is a response") };
+    assert_eq!((result(&response), response.variable.as_str()), ("3", "VAR_1"));
+}
+
+#[tokio::test]
+async fn an_ended_task_runs_nothing() {
+    let rig = Rig::start().await;
+    answer(&rig, "", "echo", "{}").await;
+    rig.end_task("T", "").await.expect("it ends");
+    let status = call(&rig, "", "echo", "{}").await.expect_err("refused");
+    assert_eq!(refusal(&status), (Code::FailedPrecondition, "TASK_ENDED".to_owned()));
+}
+
+#[tokio::test]
+async fn a_crash_leaves_the_outcome_unknown_and_a_repeat_is_in_doubt() {
+    let mut program = Program::new("5s").await;
+    let gate = program.backend.hold("a");
+    let client = program.start().await;
+    let mut tools = client.tools();
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
+    let first = program.backend.journal().wait_for(|entries| entries.len() == 1).await.remove(0);
+    program.crash().await;
+    calls.join_next().await.expect("one call").expect("no panic").expect_err("the server is gone");
+    let client = program.start().await;
+    gate.release();
+    let step = client.get_step(&first.step_id).await.expect("it is there");
+    let error = step.error.as_ref().expect("an error");
+    assert_eq!((step.status(), error.outcome_unknown), (CallStatus::Failed, true));
+    assert!(error.message.contains("repeat the call under its key"), "{}", error.message);
+    let unknown = client.keys(&[KeyState::Unknown], 10).await.expect("a list");
+    assert_eq!(unknown.iter().map(|key| &*key.key).collect::<Vec<_>>(), ["k"]);
+    let again = answer(&client, "k", "effect", r#"{"id":"a"}"#).await;
+    assert_eq!((result(&again), again.variable.as_str()), (r#"{"id":"a"}"#, "VAR_1"));
+    let entries = program.backend.journal().entries();
+    assert_eq!(entries.len(), 2, "only the repeat ran it again");
+    assert!(entries[1].in_doubt);
+    assert_eq!(entries[1].idempotency_key, first.idempotency_key);
+}
