@@ -3,7 +3,7 @@
 use tonic::{Code, Status};
 use toolbatch::proto::{
     CallContext, CallStatus, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, KeyState, Tool,
-    call_tool_response::Outcome, call_tool_with_progress_response::Event,
+    WatchTaskRequest, call_tool_response::Outcome, call_tool_with_progress_response::Event,
 };
 
 use crate::{
@@ -145,6 +145,21 @@ async fn progress_comes_before_the_response() {
     }
     let Some(Event::Response(response)) = last else { panic!("there is a response") };
     assert_eq!((result(&response), response.variable.as_str()), ("3", "VAR_1"));
+}
+
+#[tokio::test]
+async fn its_cards_stand_alone_in_the_feed() {
+    let rig = Rig::start().await;
+    let step = answer(&rig, "", "echo", "{}").await;
+    rig.end_task("T", "").await.expect("it ends");
+    let request = WatchTaskRequest { task_id: "T".into(), resume_token: String::new() };
+    let mut stream = rig.tasks().watch_task(request).await.expect("a feed").into_inner();
+    let mut cards = Vec::new();
+    while let Some(message) = stream.message().await.expect("the feed ends well") {
+        cards.extend(message.card);
+    }
+    let shown: Vec<_> = cards.iter().map(|card| (&*card.step_id, &*card.parent_step_id, &*card.title)).collect();
+    assert_eq!(shown, [(&*step.step_id, "", "echo"); 2], "its start and its end, and no batch around them");
 }
 
 #[tokio::test]
