@@ -295,3 +295,10 @@ fn duration(duration: Duration) -> prost_types::Duration {
         nanos: i32::try_from(duration.subsec_nanos()).unwrap_or(0),
     }
 }
+
+/// The answer to a call of which nothing was run.
+pub(super) fn failure(message: String, code: &str) -> proto::CallToolResponse {
+    let failure = proto::ToolFailure { message, code: code.to_owned(), retryable: false };
+    let outcome = Some(proto::call_tool_response::Outcome::Failure(failure));
+    proto::CallToolResponse { outcome, ..proto::CallToolResponse::default() }
+}

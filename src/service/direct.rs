@@ -74,7 +74,7 @@ impl Step {
                 // A ToolFailure has no list of violations; the few that a call can have stand in its message.
                 let all: Vec<_> =
                     refusal.violations().map(|one| format!("{}: {}", one.field, one.description)).collect();
-                return Ok(Err(failure(all.join("; "), "INVALID_REQUEST")));
+                return Ok(Err(convert::failure(all.join("; "), "INVALID_REQUEST")));
             }
         };
         let task_id = spec.task_id.clone();
@@ -120,7 +120,7 @@ fn response(reader: &Reader, at: Located, finished: &CallFinished) -> Result<Cal
     if args_changed {
         let text =
             "an earlier call completed this key with another tool or other args: use another key for another call";
-        return Ok(CallToolResponse { outcome: failure(text.into(), "KEY_REUSED").outcome, ..message });
+        return Ok(CallToolResponse { outcome: convert::failure(text.into(), "KEY_REUSED").outcome, ..message });
     }
     let end = reader.step_record(at.task, finished.step_id)?.1.end;
     let result = end.as_ref().and_then(|end| end.result.as_ref());
@@ -165,11 +165,6 @@ fn text(reader: &Reader, result: Option<&Payload>) -> Result<Option<String>, Err
     }
     let bytes = reader.payload(result, 0, result.bytes)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-fn failure(message: String, code: &str) -> CallToolResponse {
-    let failure = ToolFailure { message, code: code.into(), retryable: false };
-    CallToolResponse { outcome: Some(Outcome::Failure(failure)), ..CallToolResponse::default() }
 }
 
 /// A tool's own failure under its own code, any other under its reason's name.

@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status, async_trait};
 use super::{
     TENANT,
     caller::Caller,
-    direct, page, status,
+    convert, direct, page, status,
     stream::{self, Events},
     tool_batch::{self, BatchTool},
 };
@@ -120,9 +120,7 @@ impl Tools {
         context.agent_id = caller.acts_for(&self.lists, &context.agent_id)?;
         let Some(base_tool) = self.lists.base_tool(&context.agent_id, &call.tool) else {
             let message = self.lists.not_allowed(&context.agent_id, &call.tool);
-            let failure = proto::ToolFailure { message, code: "TOOL_NOT_ALLOWED".to_owned(), retryable: false };
-            let outcome = Some(proto::call_tool_response::Outcome::Failure(failure));
-            return Ok(Callee::NotAllowed(proto::CallToolResponse { outcome, ..Default::default() }));
+            return Ok(Callee::NotAllowed(convert::failure(message, "TOOL_NOT_ALLOWED")));
         };
         Ok(BatchTool::named(base_tool).map_or(Callee::Ordinary, Callee::Batch))
     }

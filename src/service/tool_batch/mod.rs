@@ -19,15 +19,13 @@ use tonic::Status;
 use self::run::{Begun, Run};
 use super::{
     caller::Caller,
+    convert,
     stream::{Events, within},
 };
 use crate::{
     dispatch::{BATCH_TOOL, EXECUTE_TOOL_BATCH},
     engine::Engine,
-    proto::{
-        CallToolRequest, CallToolResponse, CallToolWithProgressResponse, ToolFailure, call_tool_response::Outcome,
-        call_tool_with_progress_response::Event,
-    },
+    proto::{CallToolRequest, CallToolResponse, CallToolWithProgressResponse, call_tool_with_progress_response::Event},
 };
 
 /// Which of the two.
@@ -111,6 +109,5 @@ enum Stage {
 }
 
 fn refused(message: String) -> CallToolResponse {
-    let failure = ToolFailure { message, code: "INVALID_REQUEST".to_owned(), retryable: false };
-    CallToolResponse { outcome: Some(Outcome::Failure(failure)), ..CallToolResponse::default() }
+    convert::failure(message, "INVALID_REQUEST")
 }
