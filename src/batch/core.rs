@@ -86,10 +86,11 @@ pub enum Input {
     Tick,
     /// The tool lists have changed.
     ToolsChanged,
-    /// No further call of the batch starts.
+    /// No further call of the batches starts. What ends with a task is stopped in one input, or what one batch gives back would be
+    /// taken up by another that is yet to hear of it.
     Stop {
-        /// Which batch.
-        batch: BatchNo,
+        /// Which batches.
+        batches: Vec<BatchNo>,
         /// Why.
         reason: StopReason,
         /// Calls that are running are cut off; they fail with `outcome_unknown`.
@@ -225,7 +226,7 @@ impl Core {
             Input::Fate { batch, index, attempt, fate } => self.fate(CallRef { batch, index }, attempt, fate, cx, out),
             Input::Tick => self.tick(cx, out),
             Input::ToolsChanged => self.retry_resolving(cx, out),
-            Input::Stop { batch, reason, abort } => self.stop(batch, reason, abort, cx, out),
+            Input::Stop { batches, reason, abort } => self.stop(&batches, reason, abort, cx, out),
             Input::KeySettled { task, key, record } => self.put_key(task, key, record, out),
             Input::Drain => self.draining = true,
         }

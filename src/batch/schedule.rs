@@ -240,32 +240,42 @@ impl Core {
 
     pub(super) fn stop(
         &mut self,
-        batch: BatchNo,
+        batches: &[BatchNo],
         reason: StopReason,
         abort: bool,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(live) = self.batches.get_mut(&batch) else { return };
-        live.stop = live.stop_reason().or(Some(reason));
-        live.closed |= reason == StopReason::TaskEnded;
+        for batch in batches {
+            let Some(live) = self.batches.get_mut(batch) else { continue };
+            live.stop = live.stop_reason().or(Some(reason));
+            live.closed |= reason == StopReason::TaskEnded;
+            self.dirty.push_back(*batch);
+        }
         if abort {
-            for index in (0..).take(live.turns.len()) {
-                let Some(live) = self.batches.get(&batch) else { break };
-                let may_have_landed = match &live.turns[index as usize] {
-                    Turn::Sent | Turn::Asking { .. } => {
-                        out.effects.push(Effect::Abort { batch, index });
-                        true
-                    }
-                    Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
-                    // While draining: the backend has said that it did not land.
-                    Turn::Backoff { .. } if live.interrupted(index) => false,
-                    Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
-                };
-                self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);
+            for batch in batches {
+                self.abort(*batch, cx, out);
             }
         }
-        self.dirty.push_back(batch);
+    }
+
+    /// Cuts off what a stopped batch has under way.
+    fn abort(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
+        let total = self.batches.get(&batch).map_or(0, |live| live.turns.len());
+        for index in (0..).take(total) {
+            let Some(live) = self.batches.get(&batch) else { return };
+            let may_have_landed = match &live.turns[index as usize] {
+                Turn::Sent | Turn::Asking { .. } => {
+                    out.effects.push(Effect::Abort { batch, index });
+                    true
+                }
+                Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
+                // While draining: the backend has said that it did not land.
+                Turn::Backoff { .. } if live.interrupted(index) => false,
+                Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
+            };
+            self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);
+        }
     }
 
     /// Gives the call's key back and has the batches that waited for it looked over.

@@ -5,7 +5,7 @@ use std::{error::Error as _, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::{exit::Failure, render::words};
+use super::{connect::TOKEN_VARIABLE, exit::Failure, render::words};
 
 /// Why writing to a `String` cannot fail.
 const WRITES: &str = "a String takes all that is written";
@@ -56,6 +56,9 @@ fn refused(status: &Status) -> String {
             write!(text, "\n  {}: {}", violation.field, violation.description).expect(WRITES);
         }
     }
+    if status.code() == Code::Unauthenticated {
+        write!(text, "\n  put a token of this server into the environment variable {TOKEN_VARIABLE}").expect(WRITES);
+    }
     if let Some(delay) = details.retry_info().and_then(|info| info.retry_delay) {
         let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         write!(text, "\n  try again after {}", words::duration(millis)).expect(WRITES);
@@ -105,6 +108,10 @@ mod tests {
     fn a_refusal_without_details_is_still_readable() {
         let text = |status| failure(&status).to_string();
         assert_eq!(text(Status::not_found("no batch b1")), "refused (NOT_FOUND): no batch b1");
+        assert_eq!(
+            text(Status::unauthenticated("no token")),
+            "refused (UNAUTHENTICATED): no token\n  put a token of this server into the environment variable TOOLBATCH_TOKEN"
+        );
         assert_eq!(
             text(Status::unimplemented("")),
             "refused (UNIMPLEMENTED): Operation is not implemented or not supported"

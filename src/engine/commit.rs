@@ -113,8 +113,17 @@ fn write(store: &dyn Store, mut commits: VecDeque<Commit>) -> Progress {
 }
 
 impl Loop {
+    /// The store could not be read in the middle of a group, which therefore lacks something: as after a failed commit, nothing of it
+    /// becomes durable, the server stops, and the next start decides again.
+    pub(super) fn fail(&mut self, error: store::Error) {
+        self.fault.get_or_insert(error);
+    }
+
     /// Makes the group durable, or begins to. One that found no space before goes first. Not while another is under way.
     pub(super) fn commit(&mut self) -> Result<Landing, store::Error> {
+        if let Some(error) = self.fault.take() {
+            return Err(error);
+        }
         let waited = self.unstored.take();
         let beside = waited.is_none() && self.has_attempts();
         let mut unstored = waited.unwrap_or_else(|| {

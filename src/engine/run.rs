@@ -82,6 +82,8 @@ pub(super) struct Loop {
     /// The group that is being made durable, or found no space.
     pub(super) unstored: Option<Unstored>,
     pub(super) flight: Flight,
+    /// Why nothing more can be made durable, where something was left out of the open group.
+    pub(super) fault: Option<store::Error>,
     /// Set while the server is about to stop: when running calls are given up.
     pub(super) give_up: Option<Instant>,
     /// Why it is about to stop, where the store is the reason.
@@ -119,6 +121,7 @@ impl Loop {
             call_timeout,
             unstored: None,
             flight: Flight::new(Beside::Thread),
+            fault: None,
             give_up: None,
             failing: None,
         };

@@ -58,7 +58,7 @@ impl Engine {
 
 impl Loop {
     pub(super) fn cancel(&mut self, at: Located, abort: bool, reply: oneshot::Sender<()>) {
-        self.stop(at.batch, StopReason::Cancelled, abort);
+        self.stop(vec![at.batch], StopReason::Cancelled, abort);
         self.answer_when_durable(reply, ());
     }
 
@@ -91,14 +91,19 @@ impl Loop {
         let of_task = self.live.values().filter(|live| live.at.task == task).map(|live| live.at.batch);
         let mut batches: Vec<BatchNo> = of_task.collect();
         batches.sort_unstable();
-        for batch in batches {
-            self.stop(batch, StopReason::TaskEnded, false);
-        }
+        self.stop(batches, StopReason::TaskEnded, false);
         Ok(())
     }
 
-    /// Tells a live batch to stop; its head says so in the commit that holds what that brings about.
-    fn stop(&mut self, batch: BatchNo, reason: StopReason, abort: bool) {
+    /// Tells live batches to stop; their heads say so in the commit that holds what that brings about.
+    fn stop(&mut self, batches: Vec<BatchNo>, reason: StopReason, abort: bool) {
+        for batch in &batches {
+            self.note_stop(*batch, reason);
+        }
+        self.step(Input::Stop { batches, reason, abort });
+    }
+
+    fn note_stop(&mut self, batch: BatchNo, reason: StopReason) {
         // One that has ended may still be here until its group is committed.
         if self.core.batch(batch).is_none() {
             return;
@@ -116,7 +121,6 @@ impl Loop {
             live.head.stop = Some(told);
             self.group.put(layout::batch(live.at.task, batch), records::encode_batch(&live.head));
         }
-        self.step(Input::Stop { batch, reason, abort });
     }
 
     /// A task as it is at this moment, with what this group has made of it.

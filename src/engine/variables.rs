@@ -173,11 +173,8 @@ impl Loop {
         let mut record = task.record.clone();
         let name = match self.free_name(at.task, &mut record, false) {
             Ok(name) => name,
-            Err(error) => {
-                // The call has its end all the same.
-                tracing::error!(%error, step_id = %step.step_id, "the step's result has no variable");
-                return;
-            }
+            // The step's end and its variable are one commit: without the one, the other is not made durable either.
+            Err(error) => return self.fail(error),
         };
         let variable = VariableRecord { value, update_time: self.clock.now().wall, writer: step.step_id.to_string() };
         self.group.put(layout::variable(at.task, &name), records::encode_variable(&variable));
@@ -192,7 +189,7 @@ impl Loop {
     }
 
     /// The next `VAR_<n>` that nobody has set. A task that begins here has none yet.
-    fn free_name(&self, task: TaskNo, record: &mut Task, begins: bool) -> Result<String, Error> {
+    fn free_name(&self, task: TaskNo, record: &mut Task, begins: bool) -> Result<String, store::Error> {
         loop {
             record.last_variable += 1;
             let name = format!("VAR_{}", record.last_variable);
@@ -202,7 +199,7 @@ impl Loop {
         }
     }
 
-    fn has_variable(&self, task: TaskNo, name: &str) -> Result<bool, Error> {
+    fn has_variable(&self, task: TaskNo, name: &str) -> Result<bool, store::Error> {
         let key = layout::variable(task, name);
         match self.written(&key) {
             Some(written) => Ok(written != Written::Deleted),

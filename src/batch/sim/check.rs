@@ -151,8 +151,10 @@ impl Checker {
         Self::steps_agree(&steps, &out.steps, seen);
         self.effects(seen, &stopped);
         self.answered(expected, first, seen);
-        if let Input::Stop { batch, abort: true, .. } = seen.input {
-            self.aborted(*batch, seen);
+        if let Input::Stop { batches, abort: true, .. } = seen.input {
+            for batch in batches {
+                self.aborted(*batch, seen);
+            }
         }
         if let Input::Resume(resumed) = seen.input {
             for begin in resumed.iter().map(|resumed| &resumed.begin) {
@@ -174,11 +176,13 @@ impl Checker {
                 self.tracks.insert(begin.batch, track);
                 None
             }
-            Input::Stop { batch, reason, .. } => {
-                let track = self.tracks.get_mut(batch).filter(|track| !track.over)?;
-                track.cause = track.cause.or(Some(*reason));
-                if *reason == StopReason::TaskEnded || track.stop.is_none() {
-                    track.stop = Some(*reason);
+            Input::Stop { batches, reason, .. } => {
+                for batch in batches {
+                    let Some(track) = self.tracks.get_mut(batch).filter(|track| !track.over) else { continue };
+                    track.cause = track.cause.or(Some(*reason));
+                    if *reason == StopReason::TaskEnded || track.stop.is_none() {
+                        track.stop = Some(*reason);
+                    }
                 }
                 None
             }

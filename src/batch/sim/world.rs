@@ -248,12 +248,12 @@ impl World {
         {
             self.ended_tasks.push(task);
         }
-        for (other, batch) in self.plan.clone().batches.iter().enumerate() {
-            if other == plan.batch || (plan.reason == StopReason::TaskEnded && Some(batch.task) == task) {
-                let input = Input::Stop { batch: batch_no(other), reason: plan.reason, abort: plan.abort };
-                self.step(&input, false);
-            }
-        }
+        let stops = |other: &usize| {
+            let of_task = || Some(self.plan.batches[*other].task) == task;
+            *other == plan.batch || (plan.reason == StopReason::TaskEnded && of_task())
+        };
+        let batches = (0..self.plan.batches.len()).filter(stops).map(batch_no).collect();
+        self.step(&Input::Stop { batches, reason: plan.reason, abort: plan.abort }, false);
     }
 
     fn begin(&self, number: usize) -> Begin {

@@ -121,7 +121,7 @@ impl Bench {
     }
 
     pub(super) fn stop(&mut self, batch: BatchNo, reason: StopReason, abort: bool) {
-        self.step(Input::Stop { batch, reason, abort });
+        self.step(Input::Stop { batches: vec![batch], reason, abort });
     }
 
     /// Time passes; timers that come due meanwhile are kept.

@@ -92,13 +92,22 @@ fn what_waits_to_run_again_is_not_taken_up_once_its_task_ends() {
     bench.takes_away("book");
     let asks = bench.start(list([call("mail")]).in_doubt(InDoubtPolicy::Lookup));
     bench.restart(&[]);
-    for batch in [waits, asks] {
-        bench.stop(batch, TaskEnded, false);
-    }
+    bench.step(Input::Stop { batches: vec![waits, asks], reason: TaskEnded, abort: false });
     bench.ends_with(waits, &["resumed [0]", "0 failed, unknown", "batch failed"]);
     bench.tell(asks, 0, Fate::NotLanded);
     bench.ends_with(asks, &["resumed [0]", "0 failed", "batch failed"]);
     assert_eq!([waits, asks].map(|batch| bench.error(batch, 0).reason), [Reason::InDoubt; 2]);
+}
+
+#[test]
+fn what_one_batch_gives_back_at_its_tasks_end_is_not_taken_up_by_another() {
+    let mut bench = Bench::default();
+    let holds = bench.start(list([call("a").key("k")]).retries(2));
+    bench.answer(holds, 0, failure(true));
+    let waits = bench.start(list([call("a").key("k")]));
+    bench.step(Input::Stop { batches: vec![holds, waits], reason: TaskEnded, abort: false });
+    bench.ends_with(holds, &["0 retrying", "0 failed", "batch failed"]);
+    bench.ends_with(waits, &["batch started", "batch failed: TaskEnded"]);
 }
 
 #[test]

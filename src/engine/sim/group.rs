@@ -29,7 +29,7 @@ use crate::{
         run::Loop,
         variables::SetRequest,
     },
-    store::{Memory, records::Outline},
+    store::{self, Memory, records::Outline},
 };
 
 fn batch(batch_id: &str) -> StartRequest {
@@ -154,4 +154,13 @@ async fn what_comes_with_a_tasks_first_variable_is_of_the_same_task() {
     assert_eq!(engine.counters.next_task, 2);
     assert_eq!(engine.reader.find(TENANT, "batch 0").unwrap().task, TaskNo(1));
     assert_eq!(engine.reader.task_head(TaskNo(1)).unwrap().last_variable, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_lacks_something_is_not_made_durable() {
+    let (mut engine, _background) = engine().await;
+    engine.start(batch("batch 0"));
+    engine.fail(store::Error::Failed("a read failed".into()));
+    assert_eq!(engine.commit(), Err(store::Error::Failed("a read failed".into())));
+    assert!(engine.reader.find(TENANT, "batch 0").is_err(), "the server stops, and the next start finds nothing of it");
 }
