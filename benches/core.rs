@@ -62,6 +62,7 @@ fn spec(mode: Mode, lanes: usize) -> Arc<Spec> {
             in_doubt: InDoubtPolicy::Rerun,
         },
         direct: false,
+        trace: None,
         content_digest: [0; 32],
     })
 }

@@ -4,6 +4,10 @@
 //! (`toolbatch=debug,h2=warn`), or both, as `tracing-subscriber`'s filter takes them. Unset or blank: the level that the
 //! program chose for toolbatch itself, and only warnings and errors of the libraries under it. Args and results of calls are
 //! never logged at `info` or below; `debug` and `trace` of the libraries can show parts of messages.
+//!
+//! Each attempt of a call is a span `tool_execution` of the target `toolbatch::tool_execution` at level `debug`: with
+//! `TOOLBATCH_LOG=info,toolbatch::tool_execution=debug` it is a line once it has ended, with task, batch, step, tool, key, attempt,
+//! trace id, status, and the time that it took.
 
 use std::{
     env,
@@ -12,7 +16,12 @@ use std::{
 };
 
 use tracing::{Subscriber, level_filters::LevelFilter};
-use tracing_subscriber::{EnvFilter, filter::ParseError, fmt::MakeWriter, util::SubscriberInitExt as _};
+use tracing_subscriber::{
+    EnvFilter,
+    filter::ParseError,
+    fmt::{MakeWriter, format::FmtSpan},
+    util::SubscriberInitExt as _,
+};
 
 /// The environment variable that chooses what is logged.
 pub const FILTER_VARIABLE: &str = "TOOLBATCH_LOG";
@@ -69,7 +78,9 @@ fn subscriber<W>(format: LogFormat, filter: EnvFilter, colours: bool, writer: W)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
+    // A span is a line of its own once it has ended, with what it took.
+    let lines = tracing_subscriber::fmt().with_span_events(FmtSpan::CLOSE);
+    let lines = lines.with_env_filter(filter).with_writer(writer).with_ansi(colours);
     match format {
         LogFormat::Text => Box::new(lines.finish()),
         LogFormat::Json => Box::new(lines.json().flatten_event(true).with_span_list(false).finish()),

@@ -13,6 +13,7 @@ use toolbatch::{
         state::End,
         step::{StepEnd, StepRecord},
         summary::Counts,
+        trace::Trace,
     },
     clock::Clock,
     json,
@@ -92,6 +93,7 @@ impl Filler {
             stop: None,
             direct: false,
             variable: None,
+            trace: Trace::default(),
             end: Some(BatchEnd { end, counts, last_sequence }),
         };
         let here = records::encode(&Locator { task: task.0, batch: batch.0 });
@@ -196,6 +198,7 @@ fn spec(task_id: &str, number: u64) -> Spec {
         calls: (0..CALLS).map(call).collect(),
         options,
         direct: false,
+        trace: None,
         content_digest,
     }
 }

@@ -24,4 +24,5 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 pub mod tools;
+pub mod trace;
 pub mod wait;

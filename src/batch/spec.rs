@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::trace::Trace;
+
 /// The most calls one batch may hold (R1).
 pub const MAX_CALLS: usize = 200;
 
@@ -20,6 +22,8 @@ pub struct Spec {
     pub options: Options,
     /// A direct step (R11): a batch of one that nobody sees as a batch, and that no restart runs again.
     pub direct: bool,
+    /// The caller's trace; `None` where it named none.
+    pub trace: Option<Trace>,
     /// SHA-256 over the request with R1's defaults filled in: two requests with the same digest are the same batch.
     pub content_digest: [u8; 32],
 }

@@ -3,7 +3,7 @@
 use std::{error::Error as _, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout_at};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Status, metadata::MetadataValue};
 
 use super::{
     backend::{Backend, MIN_PAUSE},
@@ -16,6 +16,7 @@ use crate::{
     batch::{
         event::{Reason, StepId},
         outcome::{Fate, Outcome},
+        trace::{Trace, span_of},
     },
     proto::{
         CallContext, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, LookupCallRequest,
@@ -64,6 +65,8 @@ pub struct Attempt {
     pub idempotency_key: String,
     /// An earlier attempt may have taken effect.
     pub in_doubt: bool,
+    /// The trace that it belongs to.
+    pub trace: Trace,
     /// Bound on the attempt, waiting for the backend included; above 0.
     pub timeout: Duration,
     /// How long the backend may take to be reachable: 5 s, 60 s for a resumed call (R8). At most `timeout` counts.
@@ -87,6 +90,20 @@ impl Attempt {
 
     fn request(&self) -> CallToolRequest {
         CallToolRequest { tool: self.tool.clone(), args_json: self.args.to_string(), context: Some(self.context()) }
+    }
+
+    /// A request of this attempt that is to be answered within `left`, under the attempt's own span (W3C Trace Context).
+    fn timed<T>(&self, message: T, left: Duration) -> Request<T> {
+        let mut request = Request::new(message);
+        request.set_timeout(left);
+        let Some(parent) = self.trace.parent_of(span_of(self.step_id, self.attempt)) else { return request };
+        let headers = [("traceparent", parent), ("tracestate", self.trace.state.clone())];
+        for (name, text) in headers {
+            if let (false, Ok(value)) = (text.is_empty(), MetadataValue::try_from(text)) {
+                request.metadata_mut().insert(name, value);
+            }
+        }
+        request
     }
 }
 
@@ -123,9 +140,9 @@ pub(super) async fn call(
     let delivered = deliver(backend, attempt.timeout, attempt.connect_wait, |mut client, left| async move {
         let request = attempt.request();
         if with_progress {
-            follow(client, timed(CallToolWithProgressRequest { call: Some(request) }, left), progress).await
+            follow(client, attempt.timed(CallToolWithProgressRequest { call: Some(request) }, left), progress).await
         } else {
-            Ok(client.call_tool(timed(request, left)).await?.into_inner())
+            Ok(client.call_tool(attempt.timed(request, left)).await?.into_inner())
         }
     });
     let name = &backend.name;
@@ -152,7 +169,7 @@ pub(super) async fn lookup(backend: &Backend, attempt: &Attempt) -> Fate<bytes::
     let timeout = LOOKUP_TIMEOUT.saturating_add(attempt.connect_wait);
     let delivered = deliver(backend, timeout, attempt.connect_wait, |mut client, left| async move {
         let CallToolRequest { tool, args_json, context } = attempt.request();
-        let request = timed(LookupCallRequest { tool, args_json, context }, left.min(LOOKUP_TIMEOUT));
+        let request = attempt.timed(LookupCallRequest { tool, args_json, context }, left.min(LOOKUP_TIMEOUT));
         let answer = tokio::time::timeout(LOOKUP_TIMEOUT, client.lookup_call(request)).await;
         let answer =
             answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {LOOKUP_TIMEOUT:?}"))));
@@ -180,12 +197,6 @@ pub(super) async fn lookup(backend: &Backend, attempt: &Attempt) -> Fate<bytes::
         Err(Undelivered::Status { status, .. }) => format!("it answered {}", describe(&status)),
     };
     Fate::Unknown { message: format!("backend `{}` was asked what became of the call: {cause}", backend.name) }
-}
-
-fn timed<T>(message: T, left: Duration) -> Request<T> {
-    let mut request = Request::new(message);
-    request.set_timeout(left);
-    request
 }
 
 /// Sends one request with `exchange`, again and again while it has not left and `connect_wait` is not over.

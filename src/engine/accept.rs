@@ -22,6 +22,7 @@ use crate::{
         outcome::Payload,
         spec::Spec,
         tools::{Resolution, Tools as _},
+        trace::Trace,
     },
     store::{
         self, layout,
@@ -145,6 +146,7 @@ impl Loop {
             stop: None,
             direct: spec.direct,
             variable: None,
+            trace: spec.trace.clone().unwrap_or_else(|| Trace::begin(self.ids.next())),
             end: None,
         };
         self.claim(tenant, at, &head);

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use tracing::{Instrument as _, Span, field::Empty};
 
 use super::{leases::Lease, read::Reader, tail::Reporter};
 use crate::{
@@ -10,10 +11,11 @@ use crate::{
         core::{self, BatchNo, Input},
         outcome::{Body, Fate, INLINE_BODY_MAX, Outcome, Payload},
         spec::Spec,
+        trace::span_of,
         wait,
     },
     dispatch::{self, Backends},
-    store,
+    store::{self, records::BatchRecord},
 };
 
 /// What is asked of the backend.
@@ -36,7 +38,12 @@ pub(super) struct AttemptEnd {
 }
 
 /// The wish with all that a backend is told.
-pub(super) fn outgoing(spec: &Spec, batch_id: &str, wish: &core::Attempt, call_timeout: Duration) -> dispatch::Attempt {
+pub(super) fn outgoing(
+    spec: &Spec,
+    head: &BatchRecord,
+    wish: &core::Attempt,
+    call_timeout: Duration,
+) -> dispatch::Attempt {
     let call = &spec.calls[wish.index as usize];
     dispatch::Attempt {
         backend: wish.target.backend.clone(),
@@ -45,19 +52,79 @@ pub(super) fn outgoing(spec: &Spec, batch_id: &str, wish: &core::Attempt, call_t
         task_id: spec.task_id.clone(),
         agent_id: spec.agent_id.clone(),
         key: call.key.as_deref().unwrap_or_default().to_owned(),
-        batch_id: batch_id.to_owned(),
+        // A direct step has a batch that nobody sees.
+        batch_id: if head.direct { String::new() } else { head.batch_id.clone() },
         step_id: wish.step_id,
         index: wish.index,
         attempt: wish.attempt,
         idempotency_key: wish.idempotency_key.clone(),
         in_doubt: wish.in_doubt,
+        trace: head.trace.clone(),
         timeout: spec.options.call_timeout.or(wish.target.timeout).unwrap_or(call_timeout),
         connect_wait: if wish.resumed { wait::REACH_WAIT_RESUMED } else { wait::REACH_WAIT },
     }
 }
 
-/// Carries the wish out.
-pub(super) async fn run(
+/// What tracing shows of an attempt: one span, from its wish to its outcome (R10). A question about an earlier attempt has one, too.
+fn span(lane: Lane, attempt: &dispatch::Attempt) -> Span {
+    let span = span_of(attempt.step_id, attempt.attempt);
+    tracing::debug_span!(
+        target: "toolbatch::tool_execution",
+        "tool_execution",
+        rpc = ?lane,
+        task_id = attempt.task_id,
+        agent_id = attempt.agent_id,
+        batch_id = attempt.batch_id,
+        step_id = %attempt.step_id,
+        tool = attempt.tool,
+        backend = attempt.backend,
+        key = attempt.key,
+        attempt = attempt.attempt,
+        in_doubt = attempt.in_doubt,
+        trace_id = attempt.trace.id(),
+        span_id = format_args!("{span:016x}"),
+        parent_span_id = format_args!("{:016x}", attempt.trace.parent),
+        { STATUS } = Empty,
+    )
+}
+
+/// The field of a span that is known last.
+const STATUS: &str = "status";
+
+/// How an attempt ended, in a word.
+fn status(reply: &Outcome<Bytes>) -> &'static str {
+    match reply {
+        Outcome::Completed { .. } => "completed",
+        Outcome::Awaiting { .. } => "awaiting",
+        Outcome::Failed { .. } => "failed",
+        Outcome::NotSent { .. } => "not sent",
+        Outcome::Unknown { .. } => "unknown",
+    }
+}
+
+/// What a backend knows of an earlier attempt.
+fn found(fate: &Fate<Bytes>) -> &'static str {
+    match fate {
+        Fate::Landed(_) => "landed",
+        Fate::NotLanded => "not landed",
+        Fate::Unknown { .. } => "unknown",
+    }
+}
+
+/// Carries the wish out, in its span.
+pub(super) fn run(
+    lane: Lane,
+    wish: core::Attempt,
+    attempt: dispatch::Attempt,
+    backends: Backends,
+    reader: Arc<Reader>,
+    reporter: Reporter,
+) -> impl Future<Output = AttemptEnd> {
+    let span = span(lane, &attempt);
+    carry_out(lane, wish, attempt, backends, reader, reporter).instrument(span)
+}
+
+async fn carry_out(
     lane: Lane,
     wish: core::Attempt,
     attempt: dispatch::Attempt,
@@ -71,11 +138,14 @@ pub(super) async fn run(
         Lane::Call => {
             let tell = |news: dispatch::Progress| reporter.tell(index, step_id, news);
             let reply = backends.call(attempt, &tell).await;
+            Span::current().record(STATUS, status(&reply));
             let outcome = stored(&reader, reply, &mut lease).await;
             outcome.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
         }
         Lane::Lookup => {
-            let fate = match backends.lookup(attempt).await {
+            let fate = backends.lookup(attempt).await;
+            Span::current().record(STATUS, found(&fate));
+            let fate = match fate {
                 Fate::Landed(reply) => stored(&reader, reply, &mut lease).await.map(Fate::Landed),
                 Fate::NotLanded => Ok(Fate::NotLanded),
                 Fate::Unknown { message } => Ok(Fate::Unknown { message }),

@@ -345,8 +345,7 @@ impl Loop {
         let (batch, index) = (wish.batch, wish.index);
         let Some((spec, _)) = self.core.batch(batch) else { return };
         let Some(live) = self.live.get_mut(&batch) else { return };
-        let batch_id = if live.head.direct { "" } else { &live.head.batch_id };
-        let attempt = attempt::outgoing(spec, batch_id, &wish, self.call_timeout);
+        let attempt = attempt::outgoing(spec, &live.head, &wish, self.call_timeout);
         let run = attempt::run(
             lane,
             wish,

@@ -10,6 +10,7 @@ use super::{
     check::{self, Refusal},
     convert, page, status,
     stream::{self, Events},
+    trace,
 };
 use crate::{
     batch::{core::BatchNo, spec::Spec},
@@ -48,6 +49,7 @@ impl BatchService for Batches {
         request: Request<proto::ExecuteBatchRequest>,
     ) -> Result<Response<Self::ExecuteBatchStream>, Status> {
         let deadline = stream::deadline(request.metadata());
+        let trace = trace::of(request.metadata());
         let caller = Caller::of(&request)?;
         let mut request = request.into_inner();
         request.agent_id = caller.acts_for(&self.lists, &request.agent_id)?;
@@ -64,7 +66,7 @@ impl BatchService for Batches {
         let (batch_id, watch) = if let Some(attached) = attached {
             attached
         } else {
-            let spec = self.checked(request).await?;
+            let spec = Spec { trace, ..self.checked(request).await? };
             self.engine.execute(TENANT, spec).await.map_err(status::engine)?
         };
         Ok(Response::new(stream::events(self.engine.clone(), batch_id, watch, deadline, execute_response)))

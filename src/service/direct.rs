@@ -8,6 +8,8 @@ use crate::{
     batch::{
         event::{CallError, CallFinished, Ending, Event, Reason},
         outcome::Payload,
+        spec::Spec,
+        trace::Trace,
     },
     engine::{
         Engine, Error,
@@ -24,8 +26,12 @@ use crate::{
 const RESULT_MAX: u64 = 3 * 1024 * 1024;
 
 /// Runs a direct step to its end. It goes on where the client leaves.
-pub(super) async fn call(engine: &Engine, request: &proto::CallToolRequest) -> Result<CallToolResponse, Status> {
-    let mut step = match Step::start(engine, request).await? {
+pub(super) async fn call(
+    engine: &Engine,
+    request: &proto::CallToolRequest,
+    trace: Option<Trace>,
+) -> Result<CallToolResponse, Status> {
+    let mut step = match Step::start(engine, request, trace).await? {
         Ok(step) => step,
         Err(refused) => return Ok(refused),
     };
@@ -40,9 +46,10 @@ pub(super) async fn call(engine: &Engine, request: &proto::CallToolRequest) -> R
 pub(super) async fn follow(
     engine: &Engine,
     request: &proto::CallToolRequest,
+    trace: Option<Trace>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
     let wrap = |event| CallToolWithProgressResponse { event: Some(event) };
-    let step = match Step::start(engine, request).await? {
+    let step = match Step::start(engine, request, trace).await? {
         Ok(step) => step,
         Err(refused) => return Ok(Box::pin(tokio_stream::once(Ok(wrap(Wire::Response(refused)))))),
     };
@@ -67,6 +74,7 @@ impl Step {
     async fn start(
         engine: &Engine,
         request: &proto::CallToolRequest,
+        trace: Option<Trace>,
     ) -> Result<Result<Self, CallToolResponse>, Status> {
         let spec = match check::check_direct(request) {
             Ok(spec) => spec,
@@ -78,7 +86,7 @@ impl Step {
             }
         };
         let task_id = spec.task_id.clone();
-        let (_, watch) = engine.execute(TENANT, spec).await.map_err(status::engine)?;
+        let (_, watch) = engine.execute(TENANT, Spec { trace, ..spec }).await.map_err(status::engine)?;
         Ok(Ok(Self { engine: engine.clone(), task_id, watch, finished: None }))
     }
 

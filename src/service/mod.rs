@@ -16,6 +16,7 @@ mod task;
 mod tokens;
 mod tool;
 mod tool_batch;
+mod trace;
 mod usage;
 mod variable;
 

@@ -233,6 +233,7 @@ fn step(view: &StepView, prices: &Prices) -> proto::Step {
         backend: record.backend.clone(),
         key: call.and_then(|call| call.key.as_deref()).unwrap_or_default().to_owned(),
         index: record.index,
+        trace_id: view.head.trace.id(),
         status: proto::CallStatus::Running.into(),
         attempts: record.attempts,
         start_time: Some(convert::timestamp(record.start_time)),
@@ -262,6 +263,7 @@ fn batch_step(head: &BatchRecord, outline: &Outline) -> proto::Step {
         base_tool: BATCH_TOOL.into(),
         status: status.into(),
         attempts: 1,
+        trace_id: head.trace.id(),
         start_time: Some(convert::timestamp(head.start_time)),
         end_time: head.end.map(|end| convert::timestamp(end.end.time)),
         ..proto::Step::default()

@@ -9,7 +9,8 @@ use super::{
     caller::Caller,
     convert, direct, page, status,
     stream::{self, Events},
-    tool_batch::{self, BatchTool},
+    tool_batch::{self, BatchTool, ToolCall},
+    trace,
 };
 use crate::{
     dispatch::ToolLists,
@@ -61,14 +62,15 @@ impl ToolService for Tools {
         request: Request<proto::CallToolRequest>,
     ) -> Result<Response<proto::CallToolResponse>, Status> {
         let deadline = stream::deadline(request.metadata());
+        let trace = trace::of(request.metadata());
         let caller = Caller::of(&request)?;
         let mut call = request.into_inner();
         match self.callee(&caller, &mut call)? {
-            Callee::Batch(tool) => {
-                tool_batch::call(&self.engine, &caller, tool, call, deadline).await.map(Response::new)
-            }
+            Callee::Batch(tool) => tool_batch::call(&self.engine, &caller, ToolCall { tool, call, trace }, deadline)
+                .await
+                .map(Response::new),
             Callee::NotAllowed(answer) => Ok(Response::new(answer)),
-            Callee::Ordinary => direct::call(&self.engine, &call).await.map(Response::new),
+            Callee::Ordinary => direct::call(&self.engine, &call, trace).await.map(Response::new),
         }
     }
 
@@ -77,18 +79,19 @@ impl ToolService for Tools {
         request: Request<proto::CallToolWithProgressRequest>,
     ) -> Result<Response<Self::CallToolWithProgressStream>, Status> {
         let deadline = stream::deadline(request.metadata());
+        let trace = trace::of(request.metadata());
         let caller = Caller::of(&request)?;
         let mut call = request.into_inner().call.unwrap_or_default();
         match self.callee(&caller, &mut call)? {
-            Callee::Batch(tool) => {
-                tool_batch::follow(&self.engine, &caller, tool, call, deadline).await.map(Response::new)
-            }
+            Callee::Batch(tool) => tool_batch::follow(&self.engine, &caller, ToolCall { tool, call, trace }, deadline)
+                .await
+                .map(Response::new),
             Callee::NotAllowed(answer) => {
                 let event = Some(proto::call_tool_with_progress_response::Event::Response(answer));
                 let message = proto::CallToolWithProgressResponse { event };
                 Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))))
             }
-            Callee::Ordinary => direct::follow(&self.engine, &call).await.map(Response::new),
+            Callee::Ordinary => direct::follow(&self.engine, &call, trace).await.map(Response::new),
         }
     }
 

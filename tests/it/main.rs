@@ -32,5 +32,6 @@ mod store_faults;
 mod store_process;
 mod streams;
 mod tidy;
+mod traces;
 mod usage;
 mod variables;

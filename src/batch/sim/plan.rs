@@ -169,6 +169,7 @@ impl BatchPlan {
                 in_doubt: self.in_doubt,
             },
             direct: false,
+            trace: None,
             content_digest: [0; 32],
         }
     }

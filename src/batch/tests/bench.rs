@@ -258,6 +258,7 @@ pub(super) fn list<const N: usize>(calls: [CallSpec; N]) -> List {
             in_doubt: InDoubtPolicy::Rerun,
         },
         direct: false,
+        trace: None,
         content_digest: [0; 32],
     })
 }

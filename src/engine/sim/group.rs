@@ -50,6 +50,7 @@ fn batch(batch_id: &str) -> StartRequest {
         calls: vec![call],
         options,
         direct: false,
+        trace: None,
         content_digest: [0; 32],
     };
     let (content, outline_bytes) = Outline::write(&spec);

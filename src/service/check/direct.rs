@@ -36,6 +36,7 @@ pub fn check_direct(request: &proto::CallToolRequest) -> Result<Spec, Refusal> {
         calls: vec![call],
         options,
         direct: true,
+        trace: None,
         // It has no id to repeat, so nothing is ever compared with it; and no request has this digest.
         content_digest: [0; 32],
     })

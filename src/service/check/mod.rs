@@ -149,6 +149,7 @@ fn check_with(request: &proto::ExecuteBatchRequest, list: Result<List<'_>, Refus
         calls,
         options,
         direct: false,
+        trace: None,
         content_digest: content_digest(request),
     })
 }

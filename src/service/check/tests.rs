@@ -81,6 +81,7 @@ fn a_request_with_nothing_set_gets_the_defaults() {
             in_doubt: InDoubtPolicy::Rerun,
         },
         direct: false,
+        trace: None,
         content_digest: content_digest(&request),
     };
     assert_eq!(accepted(&request), spec);

@@ -23,6 +23,7 @@ use super::{
     stream::{Events, within},
 };
 use crate::{
+    batch::trace::Trace,
     dispatch::{BATCH_TOOL, EXECUTE_TOOL_BATCH},
     engine::Engine,
     proto::{CallToolRequest, CallToolResponse, CallToolWithProgressResponse, call_tool_with_progress_response::Event},
@@ -55,16 +56,23 @@ impl BatchTool {
     }
 }
 
+/// A call of one of them.
+pub(super) struct ToolCall {
+    pub(super) tool: BatchTool,
+    pub(super) call: CallToolRequest,
+    /// The caller's trace.
+    pub(super) trace: Option<Trace>,
+}
+
 /// Runs the batch to its end, and answers with its result. Whoever goes away before leaves the batch running.
 pub(super) async fn call(
     engine: &Engine,
     caller: &Caller,
-    tool: BatchTool,
-    call: CallToolRequest,
+    call: ToolCall,
     deadline: Option<Instant>,
 ) -> Result<CallToolResponse, Status> {
     within(deadline, async {
-        match run::begin(engine, caller, tool, call).await? {
+        match run::begin(engine, caller, call).await? {
             Begun::Refused(message) => Ok(refused(message)),
             Begun::Running(mut run) => {
                 while run.next().await?.is_some() {}
@@ -79,11 +87,10 @@ pub(super) async fn call(
 pub(super) async fn follow(
     engine: &Engine,
     caller: &Caller,
-    tool: BatchTool,
-    call: CallToolRequest,
+    call: ToolCall,
     deadline: Option<Instant>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
-    let stage = match within(deadline, run::begin(engine, caller, tool, call)).await? {
+    let stage = match within(deadline, run::begin(engine, caller, call)).await? {
         Begun::Refused(message) => Stage::Answer(refused(message)),
         Begun::Running(run) => Stage::Running(run),
     };

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use tonic::Status;
 
 use super::{
-    BatchTool, render,
+    BatchTool, ToolCall, render,
     request::{self, Asked},
 };
 use crate::{
-    batch::event::{CallFinished, Event as Entry},
+    batch::{
+        event::{CallFinished, Event as Entry},
+        spec::Spec,
+    },
     engine::{
         Engine, Error,
         watch::{Told, Watch},
     },
     proto::{
-        CallToolRequest, CallToolResponse, ToolProgress, call_tool_response::Outcome,
-        call_tool_with_progress_response::Event, execute_batch_request::Source,
+        CallToolResponse, ToolProgress, call_tool_response::Outcome, call_tool_with_progress_response::Event,
+        execute_batch_request::Source,
     },
     service::{TENANT, batch::checked, caller::Caller, check, convert, status},
 };
@@ -44,8 +47,7 @@ pub(super) struct Run {
 pub(super) async fn begin(
     engine: &Engine,
     caller: &Caller,
-    tool: BatchTool,
-    call: CallToolRequest,
+    ToolCall { tool, call, trace }: ToolCall,
 ) -> Result<Begun, Status> {
     // 16 MiB of JSON take a while to read, which no other request should wait for.
     let asked = tokio::task::spawn_blocking(move || request::read(tool, call)).await;
@@ -70,7 +72,9 @@ pub(super) async fn begin(
         Some(Source::CallList(_)) | None => None,
     };
     match checked(engine, request).await? {
-        Ok(spec) if faults.is_empty() => engine.execute(TENANT, spec).await.map(running).map_err(refused),
+        Ok(spec) if faults.is_empty() => {
+            engine.execute(TENANT, Spec { trace, ..spec }).await.map(running).map_err(refused)
+        }
         Ok(_) => Ok(Begun::Refused(faults.message())),
         Err(refusal) => {
             faults.add(refusal.violations(), reference.as_deref());

@@ -20,6 +20,7 @@ use crate::{
         spec::{CallSpec, InDoubtPolicy, Mode, Options, RetryPolicy, Spec},
         state::End,
         summary::Counts,
+        trace::Trace,
     },
     json,
     store::Error,
@@ -44,6 +45,8 @@ pub struct BatchRecord {
     pub direct: bool,
     /// Of a direct step that has a result: the `n` of the `VAR_<n>` that holds it.
     pub variable: Option<u64>,
+    /// Where it stands in a trace.
+    pub trace: Trace,
     /// Once it has ended.
     pub end: Option<BatchEnd>,
 }
@@ -174,6 +177,7 @@ impl Outline {
             calls,
             options: self.options,
             direct: false,
+            trace: None,
             content_digest,
         })
     }
@@ -189,6 +193,7 @@ pub(super) fn batch_to_wire(batch: &BatchRecord) -> wire::Batch {
         stop: stop_reason_to_wire(batch.stop).into(),
         direct: batch.direct,
         variable: batch.variable.unwrap_or_default(),
+        trace: trace_to_wire(&batch.trace),
         end: batch.end.map(|end| wire::BatchEnd {
             time: end.end.time.0,
             status: status_to_wire(end.end.status).into(),
@@ -210,8 +215,24 @@ pub(super) fn batch_from_wire(batch: wire::Batch) -> Result<BatchRecord, Error> 
         stop,
         direct: batch.direct,
         variable: Some(batch.variable).filter(|&number| number > 0),
+        trace: batch.trace.map(trace_from_wire).transpose()?.unwrap_or_default(),
         end: batch.end.map(end_from_wire).transpose()?,
     })
+}
+
+fn trace_to_wire(trace: &Trace) -> Option<wire::Trace> {
+    (*trace != Trace::default()).then(|| wire::Trace {
+        trace_id: Bytes::copy_from_slice(&trace.trace_id.to_be_bytes()),
+        parent: trace.parent,
+        flags: trace.flags.into(),
+        state: trace.state.clone(),
+    })
+}
+
+fn trace_from_wire(trace: wire::Trace) -> Result<Trace, Error> {
+    let trace_id = trace.trace_id.as_ref().try_into().map_err(|_| damaged("trace id"))?;
+    let flags = u8::try_from(trace.flags).map_err(|_| damaged("trace flags"))?;
+    Ok(Trace { trace_id: u128::from_be_bytes(trace_id), parent: trace.parent, flags, state: trace.state })
 }
 
 fn end_from_wire(end: wire::BatchEnd) -> Result<BatchEnd, Error> {

@@ -14,6 +14,7 @@ use crate::batch::{
     state::End,
     step::StepEnd,
     summary::Counts,
+    trace::Trace,
 };
 
 const STEP: StepId = StepId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
@@ -205,6 +206,7 @@ fn a_spec_is_read_back_with_its_lanes() {
             in_doubt: InDoubtPolicy::Lookup,
         },
         direct: false,
+        trace: None,
         content_digest: [1; 32],
     };
     let (content, outline_bytes) = Outline::write(&spec);
@@ -229,6 +231,7 @@ fn heads_are_read_back() {
         stop: Some(StopReason::Cancelled),
         direct: true,
         variable: Some(7),
+        trace: Trace { trace_id: 1 << 64, parent: 2, flags: 3, state: "a=b".into() },
         end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
     };
     assert_eq!(decode_batch(&encode_batch(&head)).expect("it is read"), head);

@@ -31,6 +31,8 @@ pub(crate) struct Entry {
     pub(crate) peer: Option<SocketAddr>,
     /// The metadata `grpc-timeout`.
     pub(crate) timeout: String,
+    /// The metadata `traceparent` and `tracestate`.
+    pub(crate) trace: [String; 2],
     /// When it began, and when it was over: every entry's stamps are places in one order.
     pub(crate) start: usize,
     pub(crate) end: Option<usize>,

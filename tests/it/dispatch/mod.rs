@@ -11,6 +11,7 @@ use toolbatch::{
         event::{Reason, StepId},
         outcome::Outcome,
         tools::{Resolution, Tools as _},
+        trace::Trace,
     },
     config,
     dispatch::{Attempt, Backends, Reply},
@@ -41,6 +42,7 @@ pub(super) fn attempt(tool: &str, args: &str) -> Attempt {
         attempt: 1,
         idempotency_key: "idem".to_owned(),
         in_doubt: false,
+        trace: Trace::default(),
         timeout: LONG,
         connect_wait: LONG,
     }
