@@ -158,7 +158,9 @@ impl Loop {
             tail: Some(tail.reader()),
             attached: false,
         };
-        self.by_id.insert((tenant.clone(), batch_id.clone()), batch);
+        if !head.direct {
+            self.by_id.insert((tenant.clone(), batch_id.clone()), batch);
+        }
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: std::collections::HashMap::new() };
         self.live.insert(batch, live);
         self.step(Input::Start(Begin { batch, task, tenant: tenant.clone(), batch_id, spec, keys }));
@@ -182,8 +184,11 @@ impl Loop {
         self.counters.age = self.age.now();
         self.group.put(layout::COUNTERS.into(), records::encode(&self.counters));
         self.refer(at.task, &head.content);
-        self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
-        self.group.put_new(layout::tenant_batch(tenant, at.batch), here);
+        // Nobody finds a direct step as a batch.
+        if !head.direct {
+            self.group.put(layout::batch_locator(tenant, &head.batch_id), here.clone());
+            self.group.put_new(layout::tenant_batch(tenant, at.batch), here);
+        }
         let open = OpenBatch { task: at.task.0, batch: at.batch.0, crashes: 0, ended_calls: 0 };
         self.group.put_new(layout::open_batch(at.batch), records::encode(&open));
         self.group.put_new(layout::batch(at.task, at.batch), records::encode_batch(head));

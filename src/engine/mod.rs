@@ -32,6 +32,7 @@ mod ids;
 mod intake;
 pub mod keys;
 mod leases;
+mod list;
 mod park;
 mod persist;
 pub mod read;

@@ -130,7 +130,7 @@ impl Reader {
     }
 
     /// Whether a task is there for readers: not one that is being dropped. Verifies it.
-    fn is_here(&self, task: TaskNo) -> Result<bool, Error> {
+    pub(super) fn is_here(&self, task: TaskNo) -> Result<bool, Error> {
         if self.dropping.has(task) {
             return Ok(false);
         }
@@ -148,22 +148,16 @@ impl Reader {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
     }
 
-    /// Finds a batch by its id.
+    /// Finds a batch by its id. A direct step is none.
     pub fn locate(&self, tenant: &str, batch_id: &str) -> Result<Option<Located>, Error> {
         let Some(value) = self.store.get(&layout::batch_locator(tenant, batch_id))? else { return Ok(None) };
         let located = located(&records::decode::<Locator>(&value)?);
         Ok(self.is_here(located.task)?.then_some(located))
     }
 
-    /// Finds a batch by its id, but not the one that a direct step runs as.
-    pub fn locate_shown(&self, tenant: &str, batch_id: &str) -> Result<Option<Located>, Error> {
-        let Some(at) = self.locate(tenant, batch_id)? else { return Ok(None) };
-        Ok((!self.head(at)?.direct).then_some(at))
-    }
-
     /// Finds a batch by its id, or says that there is none.
     pub fn find(&self, tenant: &str, batch_id: &str) -> Result<Located, Error> {
-        self.locate_shown(tenant, batch_id)?.ok_or_else(|| Error::NotFound { kind: "batch", id: batch_id.into() })
+        self.locate(tenant, batch_id)?.ok_or_else(|| Error::NotFound { kind: "batch", id: batch_id.into() })
     }
 
     /// Finds a task by its id.
@@ -288,42 +282,6 @@ impl Reader {
         });
         let results = results.collect::<Result<_, _>>()?;
         Ok(BatchView { head, outline, state, results })
-    }
-
-    /// A tenant's batches, newest first: of one task, or of all.
-    pub fn batches(
-        &self,
-        tenant: &str,
-        task: Option<TaskNo>,
-        before: Option<BatchNo>,
-        limit: usize,
-    ) -> Result<Page<(Located, BatchRecord)>, Error> {
-        let end = before.unwrap_or(BatchNo(u64::MAX));
-        let (low, high) = match task {
-            Some(task) => (layout::batch(task, BatchNo(0)), layout::batch(task, end)),
-            None => (layout::tenant_batch(tenant, BatchNo(0)), layout::tenant_batch(tenant, end)),
-        };
-        let rows = self.store.scan(&low..&high, Order::Descending, limit + 1)?;
-        let mut items = Vec::with_capacity(rows.len().min(limit));
-        let next = match rows.get(limit.wrapping_sub(1)) {
-            Some((key, _)) if rows.len() > limit => {
-                key.last_chunk().map(|number: &[u8; 8]| Bytes::copy_from_slice(number))
-            }
-            Some(_) | None => None,
-        };
-        for (key, value) in rows.into_iter().take(limit) {
-            let batch = layout::batch_of(&key).unwrap_or(BatchNo(0));
-            if let Some(task) = task {
-                items.push((Located { task, batch }, records::decode_batch(&value)?));
-            } else {
-                let at = Located { task: located(&records::decode::<Locator>(&value)?).task, batch };
-                if self.is_here(at.task)? {
-                    items.push((at, self.head(at)?));
-                }
-            }
-        }
-        items.retain(|(_, head)| !head.direct);
-        Ok(Page { items, next })
     }
 
     /// The task and batch of a call's step.

@@ -294,8 +294,12 @@ impl Reader {
     ) -> Result<(), Error> {
         match layout::kind_in_task(key) {
             Some(b'B') => {
+                let head = records::decode_batch(value)?;
+                if head.direct {
+                    return Ok(());
+                }
                 commit.ops.push((layout::tenant_batch(tenant, layout::batch_of(key).unwrap_or(BatchNo(0))), None));
-                let locator = layout::batch_locator(tenant, &records::decode_batch(value)?.batch_id);
+                let locator = layout::batch_locator(tenant, &head.batch_id);
                 let here = self.store.get(&locator)?;
                 if let Some(here) = here
                     && records::decode::<Locator>(&here)?.task == task.0

@@ -152,7 +152,9 @@ impl Loop {
         self.tasks.entry(at.task).or_insert(LiveTask { record, batches: 0 }).batches += 1;
         let keys = if seeded::has(Bug::KeysNotReadOnResume) { Vec::new() } else { self.stored_keys(at.task, &spec)? };
         let tail = TailWriter::new(state.last_sequence);
-        self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
+        if !head.direct {
+            self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
+        }
         let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
         self.live.insert(at.batch, live);
         let begin = Begin { batch: at.batch, task: at.task, tenant, batch_id, spec, keys };

@@ -1,9 +1,13 @@
 //! A direct step: one call as a batch of one that nobody sees as a batch (R11).
 
 use futures_util::stream;
+use tokio::time::Instant;
 use tonic::Status;
 
-use super::{TENANT, check, convert, status, stream::Events};
+use super::{
+    TENANT, check, convert, status,
+    stream::{Events, within},
+};
 use crate::{
     batch::{
         event::{CallError, CallFinished, Ending, Event, Reason},
@@ -47,15 +51,16 @@ pub(super) async fn follow(
     engine: &Engine,
     request: &proto::CallToolRequest,
     trace: Option<Trace>,
+    deadline: Option<Instant>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
     let wrap = |event| CallToolWithProgressResponse { event: Some(event) };
-    let step = match Step::start(engine, request, trace).await? {
+    let step = match within(deadline, Step::start(engine, request, trace)).await? {
         Ok(step) => step,
         Err(refused) => return Ok(Box::pin(tokio_stream::once(Ok(wrap(Wire::Response(refused)))))),
     };
     Ok(Box::pin(stream::unfold(Some(step), move |step| async move {
         let mut step = step?;
-        let event = step.next().await;
+        let event = within(deadline, step.next()).await;
         let goes_on = matches!(event, Ok(Wire::Progress(_)));
         Some((event.map(wrap), goes_on.then_some(step)))
     })))

@@ -86,7 +86,7 @@ impl Source {
 }
 
 /// What a client can do whose call goes on without it.
-const CALL_AGAIN: &str = "the batch goes on; the same request with the same context.key comes back to it";
+const CALL_AGAIN: &str = "what was called goes on; the same request with the same context.key comes back to it";
 
 /// What `work` gives, where the client still waits for it by then.
 pub(super) async fn within<T>(

@@ -189,7 +189,7 @@ fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'stati
             None => Err("is still running"),
             Some(end) => end.result.ok_or("failed"),
         }),
-        Err(Error::NotFound { .. }) if reader.locate_shown(TENANT, step_id)?.is_some() => {
+        Err(Error::NotFound { .. }) if reader.locate(TENANT, step_id)?.is_some() => {
             Ok(Err("is a batch, and each of its calls has its own"))
         }
         Err(error) => Err(error),
@@ -201,7 +201,7 @@ fn get_step(reader: &Reader, step_id: &str, prices: &Prices) -> Result<proto::St
     let view = match reader.step(TENANT, step_id) {
         Ok(view) => view,
         Err(Error::NotFound { .. }) => {
-            let Some(at) = reader.locate_shown(TENANT, step_id)? else {
+            let Some(at) = reader.locate(TENANT, step_id)? else {
                 return Err(Error::NotFound { kind: "step", id: step_id.into() });
             };
             let head = reader.head(at)?;

@@ -8,7 +8,7 @@ use super::{
     TENANT,
     caller::Caller,
     convert, direct, page, status,
-    stream::{self, Events},
+    stream::{self, Events, within},
     tool_batch::{self, BatchTool, ToolCall},
     trace,
 };
@@ -70,7 +70,7 @@ impl ToolService for Tools {
                 .await
                 .map(Response::new),
             Callee::NotAllowed(answer) => Ok(Response::new(answer)),
-            Callee::Ordinary => direct::call(&self.engine, &call, trace).await.map(Response::new),
+            Callee::Ordinary => within(deadline, direct::call(&self.engine, &call, trace)).await.map(Response::new),
         }
     }
 
@@ -91,7 +91,7 @@ impl ToolService for Tools {
                 let message = proto::CallToolWithProgressResponse { event };
                 Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))))
             }
-            Callee::Ordinary => direct::follow(&self.engine, &call, trace).await.map(Response::new),
+            Callee::Ordinary => direct::follow(&self.engine, &call, trace, deadline).await.map(Response::new),
         }
     }
 

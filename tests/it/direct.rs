@@ -3,12 +3,12 @@
 use tonic::{Code, Status};
 use toolbatch::proto::{
     CallContext, CallStatus, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, KeyState, Tool,
-    WatchTaskRequest, call_tool_response::Outcome, call_tool_with_progress_response::Event,
+    WatchTaskRequest, call_tool_response::Outcome, call_tool_with_progress_response::Event, settle_key_request::Fate,
 };
 
 use crate::{
     backend::{ScriptedBackend, stub_tools, tool},
-    process::Program,
+    process::{Program, Signal},
     refusal::{not_found, refusal},
     rig::{Client, Rig, batch, keyed},
 };
@@ -136,8 +136,12 @@ async fn what_no_batch_may_call_can_be_called_directly_and_refusals_have_codes()
 #[tokio::test]
 async fn progress_comes_before_the_response() {
     let rig = Rig::start().await;
+    let held = rig.backend.hold("progress");
     let request = CallToolWithProgressRequest { call: Some(request("", "progress", r#"{"n":3}"#)) };
     let mut stream = rig.tools().call_tool_with_progress(request).await.expect("it runs").into_inner();
+    let first = stream.message().await.expect("it goes well").and_then(|message| message.event);
+    assert!(matches!(first, Some(Event::Progress(_))), "it is told while the tool runs: {first:?}");
+    held.release();
     let mut last = None;
     while let Some(message) = stream.message().await.expect("it goes well") {
         assert!(!matches!(last, Some(Event::Response(_))), "the response is last");
@@ -196,4 +200,111 @@ async fn a_crash_leaves_the_outcome_unknown_and_a_repeat_is_in_doubt() {
     assert_eq!(entries.len(), 2, "only the repeat ran it again");
     assert!(entries[1].in_doubt);
     assert_eq!(entries[1].idempotency_key, first.idempotency_key);
+}
+
+#[tokio::test]
+async fn batches_between_direct_steps_are_listed_in_whole_pages() {
+    let rig = Rig::start().await;
+    let mut batches = Vec::new();
+    for _ in 0..3 {
+        answer(&rig, "", "echo", "{}").await;
+        answer(&rig, "", "echo", "{}").await;
+        batches.insert(0, rig.run(batch(vec![keyed("", "echo", "{}")])).await.batch_id().to_owned());
+    }
+    answer(&rig, "", "echo", "{}").await;
+    for task in ["T", ""] {
+        let (mut listed, mut token) = (Vec::new(), String::new());
+        loop {
+            let page = rig.list_batches(task, 1, &token).await.expect("a page");
+            listed.extend(page.batches.iter().map(|batch| batch.batch_id.clone()));
+            token = page.next_page_token;
+            if token.is_empty() {
+                break;
+            }
+            assert_eq!(page.batches.len(), 1, "a page is whole where there is a next one");
+        }
+        assert_eq!(listed, batches);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_costs_nothing_but_its_answer() {
+    let rig = Rig::start().await;
+    let gate = rig.backend.hold("a");
+    let mut tools = rig.tools();
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
+    rig.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    calls.shutdown().await;
+    gate.release();
+    let repeat = answer(&rig, "k", "effect", r#"{"id":"a"}"#).await;
+    assert_eq!((result(&repeat), repeat.skipped), (r#"{"id":"a"}"#, true));
+    assert_eq!(rig.backend.journal().ids(), ["a"]);
+    assert_eq!(rig.set_variable("T", "", "1").await.expect("set"), "VAR_2", "its result is VAR_1");
+}
+
+#[tokio::test]
+async fn c45_a_deadline_of_a_direct_step_leaves_it_running() {
+    let rig = Rig::start().await;
+    let gate = rig.backend.hold("a");
+    let call = request("k", "effect", r#"{"id":"a"}"#);
+    let mut with_progress = tonic::Request::new(CallToolWithProgressRequest { call: Some(call) });
+    with_progress.metadata_mut().insert("grpc-timeout", "200m".parse().expect("a timeout"));
+    let mut stream = rig.tools().call_tool_with_progress(with_progress).await.expect("it runs").into_inner();
+    let status = stream.message().await.expect_err("its time is over");
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    assert!(status.message().contains("the same context.key"), "{status}");
+    gate.release();
+    assert!(answer(&rig, "k", "effect", r#"{"id":"a"}"#).await.skipped);
+    assert_eq!(rig.backend.journal().ids(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_stop_of_the_server_lets_it_finish() {
+    let mut program = Program::new("30s").await;
+    let gate = program.backend.hold("a");
+    let client = program.start().await;
+    let mut tools = client.tools();
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
+    program.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    program.signal(Signal::Terminate);
+    program.logged("stopping").await;
+    gate.release();
+    let answered = calls.join_next().await.expect("one call").expect("no panic").expect("it is answered").into_inner();
+    assert_eq!((result(&answered), answered.variable.as_str()), (r#"{"id":"a"}"#, "VAR_1"));
+    assert!(program.ended().await.success());
+    let client = program.start().await;
+    assert!(answer(&client, "k", "effect", r#"{"id":"a"}"#).await.skipped);
+}
+
+#[tokio::test]
+async fn what_a_crash_left_open_is_settled_and_then_told_without_a_run() {
+    let mut program = Program::new("5s").await;
+    let gate = program.backend.hold("a");
+    let client = program.start().await;
+    let mut tools = client.tools();
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
+    program.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    program.crash().await;
+    gate.release();
+    let client = program.start().await;
+    client.settle("k", Fate::LandedResultJson("[7]".into())).await.expect("it is settled");
+    let told = answer(&client, "k", "effect", r#"{"id":"a"}"#).await;
+    assert_eq!((result(&told), told.skipped, told.variable.as_str()), ("[7]", true, ""));
+    assert_eq!(program.backend.journal().ids(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_store_with_one_is_whole_and_has_no_batch() {
+    let mut rig = Rig::start().await;
+    answer(&rig, "k", "blob", r#"{"bytes":100000}"#).await;
+    rig.stop().await;
+    let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_toolbatch"));
+    let checked = check.args(["store", "check", "--json"]).arg(rig.data.path().join("data")).output();
+    let checked = checked.expect("the program runs");
+    let json: serde_json::Value = serde_json::from_slice(&checked.stdout).expect("one object");
+    assert_eq!(json["checked"]["faults"], 0, "{json}");
+    assert_eq!((&json["checked"]["batches"], &json["checked"]["steps"]), (&0.into(), &1.into()));
 }

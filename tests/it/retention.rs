@@ -7,8 +7,8 @@ use toolbatch::{
     batch::core::TaskNo,
     clock::Clock,
     proto::{
-        EndTaskRequest, ExecuteBatchRequest, ListBatchesRequest, ListKeysRequest, ReadStepResultRequest,
-        batch_event::Event, execute_batch_request::Source,
+        CallContext, CallToolRequest, EndTaskRequest, ExecuteBatchRequest, ListBatchesRequest, ListKeysRequest,
+        ReadStepResultRequest, batch_event::Event, execute_batch_request::Source,
     },
     store::{Commit, Memory, Order, Store as _, layout, records},
 };
@@ -250,4 +250,17 @@ async fn c42_disk_space_is_given_back() {
     let full = std::env::var("TOOLBATCH_C42").is_ok_and(|size| size == "full");
     let (batches, calls) = if full { (60, 100) } else { (6, 20) };
     c42(batches, calls, 100_000).await;
+}
+
+#[tokio::test]
+async fn a_direct_step_is_dropped_with_its_task() {
+    let store = Memory::new();
+    let mut rig = Rig::start_on_with(Arc::new(store.clone()), |config| config.retention = SHORT).await;
+    let context = CallContext { task_id: "T".into(), key: "k".into(), ..CallContext::default() };
+    let args_json = r#"{"bytes":100000}"#.into();
+    let request = CallToolRequest { tool: "blob".into(), args_json, context: Some(context) };
+    let step = rig.tools().call_tool(request).await.expect("it is answered").into_inner().step_id;
+    until("the step is dropped", || async { rig.get_step(&step).await.is_err() }).await;
+    until("nothing is left of it", || async { leftovers(&store) == 0 }).await;
+    rig.stop().await;
 }

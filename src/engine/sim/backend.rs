@@ -68,8 +68,19 @@ fn response(outcome: Option<Outcome>) -> CallToolResponse {
 }
 
 impl Tools {
+    /// The call's batch. A direct step is told of none, but of its agent as all are.
+    fn number(&self, context: &CallContext) -> usize {
+        let number = Plan::number(&context.agent_id);
+        assert_eq!(
+            context.batch_id.is_empty(),
+            self.plan.direct[number],
+            "only a direct step is of no batch: {context:?}"
+        );
+        number
+    }
+
     fn script(&self, context: &CallContext) -> Script {
-        let call = &self.plan.batches[Plan::number(&context.batch_id)].calls[context.index as usize];
+        let call = &self.plan.batches[self.number(context)].calls[context.index as usize];
         call.attempt(context.attempt.saturating_sub(1) as usize).clone()
     }
 
@@ -100,7 +111,7 @@ impl ToolService for Tools {
         let context = request.into_inner().context.unwrap_or_default();
         let Script { answer, ms, .. } = self.script(&context);
         self.timeline.push(Happened::Ran(Execution {
-            batch: Plan::number(&context.batch_id),
+            batch: self.number(&context),
             index: context.index,
             attempt: context.attempt,
             step_id: context.step_id,
@@ -139,7 +150,7 @@ impl ToolService for Tools {
             Some(deed) => (Word::Landed, Fate::Landed(response(Some(outcome(deed, &context.idempotency_key))))),
             None => (Word::NotLanded, Fate::NotLanded(NotLanded {})),
         };
-        let batch = Plan::number(&context.batch_id);
+        let batch = self.number(&context);
         self.timeline.push(Happened::Asked(Question { batch, index: context.index, answer }));
         tokio::time::sleep(Duration::from_millis(tell_ms)).await;
         Ok(Response::new(LookupCallResponse { fate: Some(fate) }))

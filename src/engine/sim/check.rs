@@ -20,10 +20,10 @@ use crate::{
         sim::plan::Deed,
         spec::InDoubtPolicy,
     },
-    engine::read::{LogLine, Reader},
+    engine::read::{Located, LogLine, Reader},
     store::{
         Order, Store as _, layout,
-        records::{BatchRecord, OpenBatch, Task},
+        records::{self, BatchRecord, OpenBatch, Task},
     },
 };
 
@@ -70,7 +70,9 @@ pub(super) fn check(plan: &Plan, world: &World) {
     }
     for (number, track) in &checker.tracks {
         assert!(track.over, "I20: every batch ends: batch {number} is at {:?}", track.calls);
-        assert_eq!(checker.told.get(number), Some(&track.log.len()), "I13: batch {number} is told to its end");
+        let gone = track.spec.direct && world.happened.iter().any(|(_, what)| matches!(what, Happened::Crashed));
+        let told = checker.told.get(number);
+        assert!(gone || told == Some(&track.log.len()), "I13: batch {number} is told to its end");
     }
     for number in (0..plan.batches.len()).filter(|number| !checker.tracks.contains_key(number)) {
         let task_id = Plan::task_id(plan.batches[number].task);
@@ -268,7 +270,9 @@ impl<'a> Checker<'a> {
         let open = world.store.scan(b"A"..b"B", Order::Ascending, 1).expect("memory can be read").len();
         assert_eq!(open, 0, "I20: nothing is left open");
         for (number, track) in &self.tracks {
-            let at = reader.find(TENANT, &format!("batch {number}")).expect("a batch is found");
+            let at = Located { task: track.task, batch: track.no };
+            let found = reader.locate(TENANT, &format!("batch {number}")).expect("memory can be read");
+            assert_eq!(found, (!track.spec.direct).then_some(at), "a batch is found, and a direct step is none");
             let mut lines: Vec<LogLine> = Vec::new();
             loop {
                 let page = reader.lines(at, lines.len() as u64).expect("a log can be read");
@@ -288,11 +292,46 @@ impl<'a> Checker<'a> {
                 self.result(&reader, track, finished, line);
             }
         }
+        self.variables(world, &reader);
         for ((task, name), record) in &self.keys {
             let key =
                 world.store.get(&layout::task_key(*task, name)).expect("memory can be read").expect("it is there");
             assert_eq!(&crate::engine::keys::key_record(&key, name).expect("it is a key"), record, "key {name}");
         }
+    }
+
+    /// Each direct step that has a result has it in a variable of its own, and there are no others.
+    fn variables(&self, world: &World, reader: &Reader) {
+        let mut kept = BTreeMap::new();
+        for track in self.tracks.values() {
+            for entry in &track.log {
+                let Event::CallFinished(finished) = &entry.event else { continue };
+                if matches!(finished.ending, Ending::Skipped { .. }) {
+                    continue;
+                }
+                let (_, record) = reader.step_record(track.task, finished.step_id).expect("a step can be read");
+                let head = reader.head(Located { task: track.task, batch: track.no }).expect("a head can be read");
+                let has_result = matches!(finished.ending, Ending::Completed { .. } | Ending::Awaiting { .. });
+                assert_eq!(head.variable.is_some(), track.spec.direct && has_result, "results are kept: {finished:?}");
+                if let (Some(number), Some(result)) = (head.variable, record.end.and_then(|end| end.result)) {
+                    let other = kept.insert((track.task, format!("VAR_{number}")), result);
+                    assert_eq!(other, None, "a result has a variable of its own: {finished:?}");
+                }
+            }
+        }
+        for task in self.tracks.values().map(|track| track.task).collect::<HashSet<_>>() {
+            let names = layout::variables(task);
+            let rows =
+                world.store.scan(&names.start..&names.end, Order::Ascending, usize::MAX).expect("it can be read");
+            for (key, value) in &rows {
+                let name = layout::variable_of(key).expect("it has a name").to_owned();
+                let variable = records::decode_variable(value).expect("it can be read");
+                assert_eq!(kept.remove(&(task, name)), Some(variable.value), "a variable is its step's result");
+            }
+            let last = reader.task_head(task).expect("it can be read").last_variable;
+            assert_eq!(last, rows.len() as u64, "variables are counted without gap");
+        }
+        assert!(kept.is_empty(), "no step's variable is lost: {kept:?}");
     }
 
     fn result(&self, reader: &Reader, track: &Track, finished: &CallFinished, line: &LogLine) {

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::{
     backend,
     plan::Plan,
-    timeline::{Ack, Happened, START, Timeline},
+    timeline::{Ack, Fact, Happened, START, Timeline},
 };
 use crate::{
     batch::{event::StopReason, key::Verdict, sim::plan::Deed},
@@ -63,6 +63,10 @@ impl Client {
     }
 
     async fn execute(self, number: usize) {
+        if self.plan.direct[number] && self.was_taken_in(number) {
+            // Its caller went with the server that took it in.
+            return;
+        }
         self.until(self.plan.batches[number].at_ms).await;
         let mut watch = match self.engine.execute(TENANT, self.plan.spec(number)).await {
             Ok((_, watch)) => watch,
@@ -80,6 +84,20 @@ impl Client {
                 Some(Err(error)) => panic!("batch {number} can be followed: {error}"),
             }
         }
+    }
+
+    fn was_taken_in(&self, number: usize) -> bool {
+        let heads = |what: &Happened| match what {
+            Happened::Committed(facts) => facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::Head(_, _, head) if Plan::number(&head.batch_id) == number)),
+            Happened::Ran(_)
+            | Happened::Asked(_)
+            | Happened::Told { .. }
+            | Happened::Acknowledged(_)
+            | Happened::Crashed => false,
+        };
+        self.timeline.so_far().iter().any(|(_, what)| heads(what))
     }
 
     async fn stop(self, number: usize) {

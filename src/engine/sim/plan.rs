@@ -12,7 +12,7 @@ use crate::{
     batch::{
         outcome::INLINE_BODY_MAX,
         sim::plan::{BatchPlan, Climate, StopPlan, plans},
-        spec::Spec,
+        spec::{InDoubtPolicy, RetryPolicy, Spec},
     },
     json,
 };
@@ -41,6 +41,8 @@ const LANE: &str = "lane";
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) batches: Vec<BatchPlan>,
+    /// By number: it is a direct step.
+    pub(super) direct: Vec<bool>,
     pub(super) stops: Vec<StopPlan>,
     /// When somebody finds out what became of a key whose outcome is unknown, in milliseconds.
     pub(super) settlements: Vec<u64>,
@@ -58,6 +60,9 @@ impl Plan {
     /// The batch as a client sends it. Its lanes stand in its args, since that is all that is stored of them.
     pub(super) fn spec(&self, number: usize) -> Spec {
         let mut spec = self.batches[number].spec(number);
+        spec.direct = self.direct[number];
+        // The backend is told of no batch.
+        spec.agent_id = spec.batch_id.clone().unwrap_or_default();
         let path = json::Path::parse(LANE).expect("it is a path");
         for (call, plan) in spec.calls.iter_mut().zip(&self.batches[number].calls) {
             // Calls under one key are mostly the same call, lane included.
@@ -103,11 +108,13 @@ pub(super) fn generate(seed: u64) -> Plan {
     let lonely = Climate { batches: 1..2, stops: 0..2, ..CLIMATE };
     let core = prop_oneof![3 => plans(&lonely), 2 => plans(&CLIMATE)];
     let absence = prop_oneof![3 => Just(0), 1 => 0_u64..3_000];
-    let strategy = (core, proptest::collection::vec(0_u64..1_500, 0..3), any::<bool>(), absence, 1_u64..500);
+    let direct = proptest::collection::vec(proptest::bool::weighted(0.3), CLIMATE.batches.end);
+    let strategy = (core, direct, proptest::collection::vec(0_u64..1_500, 0..3), any::<bool>(), absence, 1_u64..500);
     let flush = prop_oneof![1 => Just(0), 2 => 1_u64..60];
-    let strategy = (strategy, flush).prop_map(|((core, settlements, looks_first, absence, away), flush)| {
+    let strategy = (strategy, flush).prop_map(|((core, direct, settlements, looks_first, absence, away), flush)| {
         let mut plan = Plan {
             batches: core.batches,
+            direct,
             stops: core.stops,
             settlements,
             looks_first,
@@ -118,6 +125,10 @@ pub(super) fn generate(seed: u64) -> Plan {
         // Another tool under a key is another call. Here that is to be the exception, so that keys are run again and asked about.
         let calls = plan.batches.iter_mut().flat_map(|batch| &mut batch.calls);
         calls.filter(|call| call.tool == 1).for_each(|call| call.tool = 0);
+        for (batch, _) in plan.batches.iter_mut().zip(&plan.direct).filter(|(_, direct)| **direct) {
+            batch.calls.truncate(1);
+            (batch.in_doubt, batch.retry) = (InDoubtPolicy::Rerun, RetryPolicy::default());
+        }
         plan
     });
     let mut dice = Dice(seed);

@@ -128,7 +128,7 @@ fn in_worlds(name: &str, default: u64, lives: fn(u64, &mut Counts), wanted: &[&s
     assert!(asked.is_some() || missing.is_empty(), "did not happen: {missing:?} in {counts:#?}");
 }
 
-const OFTEN: [&str; 18] = [
+const OFTEN: [&str; 21] = [
     "executions in doubt",
     "calls interrupted",
     "calls completed",
@@ -147,6 +147,9 @@ const OFTEN: [&str; 18] = [
     "stopped by a review",
     "stopped by their task's end",
     "cancelled",
+    "direct steps done",
+    "direct steps failed",
+    "direct steps not run",
 ];
 
 #[test]

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::timeline::{Ack, Fact, Happened, Word, World};
-use crate::batch::event::{Ending, Event, StopReason};
+use crate::{
+    batch::event::{Ending, Event, StopReason},
+    store::records::BatchRecord,
+};
 
 /// Counts by name.
 pub(super) type Counts = BTreeMap<&'static str, usize>;
@@ -36,6 +39,14 @@ pub(super) fn tally(world: &World, counts: &mut Counts) {
 }
 
 fn fact(fact: &Fact, count: &mut impl FnMut(&'static str)) {
+    if let Fact::Head(_, _, BatchRecord { direct: true, end: Some(end), .. }) = fact {
+        let counts = end.counts;
+        count(match (counts.waiting, counts.failed) {
+            (0, 0) => "direct steps done",
+            (0, _) => "direct steps failed",
+            (_, _) => "direct steps not run",
+        });
+    }
     let Fact::Entry(_, entry) = fact else { return };
     match &entry.event {
         Event::BatchStarted => count("batches"),

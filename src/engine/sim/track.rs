@@ -159,6 +159,10 @@ impl Track {
             Event::CallFinished(finished) => self.finished(finished, keys, at),
             Event::BatchResumed { in_doubt } => {
                 self.interrupted = false;
+                if self.spec.direct {
+                    self.causes.push(StopReason::Parked);
+                    self.closed = true;
+                }
                 let flying = |index: &u32| matches!(self.calls[*index as usize].place, Place::Sent | Place::InDoubt);
                 let flying: Vec<u32> = (0..).take(self.calls.len()).filter(flying).collect();
                 assert_eq!(in_doubt, &flying, "I4: BatchResumed names what was in flight: {at}");

@@ -73,14 +73,16 @@ impl TaskCheck {
     }
 
     fn batch(&mut self, check: &mut Check<'_>, key: &Bytes, value: &Bytes) -> Result<(), String> {
-        check.checked.batches += 1;
         let head = records::decode_batch(value).map_err(|error| error.to_string())?;
+        check.checked.batches += u64::from(!head.direct);
         let batch = layout::batch_of(key).ok_or("it names no batch")?;
         let whole = self.payload(check, &head.content, 0).map(drop);
         if !self.dropped {
             let tenant = self.tenant.as_deref().unwrap_or_default();
-            check.must(&layout::batch_locator(tenant, &head.batch_id), "what finds it by its id")?;
-            check.must(&layout::tenant_batch(tenant, batch), "its place in the list of batches")?;
+            if !head.direct {
+                check.must(&layout::batch_locator(tenant, &head.batch_id), "what finds it by its id")?;
+                check.must(&layout::tenant_batch(tenant, batch), "its place in the list of batches")?;
+            }
             if head.end.is_none() {
                 check.must(&layout::open_batch(batch), "it has not ended, and what says so")?;
             }
