@@ -38,7 +38,7 @@ async fn story() -> Result<(Vec<serde_json::Value>, Orders), Box<dyn Error>> {
     let config = Config {
         listen: Listen::Tcp("127.0.0.1:0".parse()?),
         data_dir: folder.path().join("data"),
-        backends: vec![Backend { name: "orders".into(), addresses: vec![address] }],
+        backends: vec![Backend { name: "orders".into(), addresses: vec![address], ..Backend::default() }],
         ..Config::default()
     };
     let talk = async {

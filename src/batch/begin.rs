@@ -74,15 +74,35 @@ impl Core {
 
     /// Resolves the call's tool as it is now, and carries out the plan. The call holds its slot, lane and key from here on.
     pub(super) fn proceed(&mut self, at: CallRef, plan: Plan, cx: &mut Context<'_>, out: &mut Output) {
+        self.proceed_from(at, plan, None, cx, out);
+    }
+
+    /// The same for a call that may hold a place at a gate, to which it was called up.
+    pub(super) fn proceed_from(
+        &mut self,
+        at: CallRef,
+        plan: Plan,
+        place: Option<usize>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
         let CallRef { batch, index } = at;
         let Some(live) = self.batches.get_mut(&batch) else { return };
         let call = live.call(index);
         match cx.tools.resolve(&live.spec.agent_id, &call.tool, &call.args, live.spec.direct) {
             Resolution::Ready(target) => match plan {
-                Plan::Send { in_doubt } => self.send(at, target, in_doubt, cx, out),
-                Plan::Ask => self.ask(at, target, cx, out),
+                Plan::Send { in_doubt } => {
+                    if self.has_place(at, &target.backend, place, plan, cx) {
+                        self.send(at, target, in_doubt, cx, out);
+                    }
+                }
+                Plan::Ask => {
+                    self.vacate(place, cx);
+                    self.ask(at, target, cx, out);
+                }
             },
             Resolution::Refused(mut error) => {
+                self.vacate(place, cx);
                 error.outcome_unknown |= plan.may_have_landed();
                 self.finish(at, Close::failed(error), cx, out);
             }
@@ -90,7 +110,12 @@ impl Core {
                 let wait = if live.resumed[index as usize] { REACH_WAIT_RESUMED } else { REACH_WAIT };
                 let until = match live.turn(index) {
                     Turn::Resolving { until, .. } => *until,
-                    Turn::Idle | Turn::KeyWait | Turn::Asking { .. } | Turn::Sent | Turn::Backoff { .. } => {
+                    Turn::Idle
+                    | Turn::KeyWait
+                    | Turn::Queued { .. }
+                    | Turn::Asking { .. }
+                    | Turn::Sent
+                    | Turn::Backoff { .. } => {
                         let until = cx.now.mono + wait;
                         self.timers.push(Reverse((until, batch, index)));
                         until
@@ -98,6 +123,7 @@ impl Core {
                 };
                 *live.turn(index) = Turn::Resolving { until, error, then: plan };
                 self.resolving.insert((batch, index));
+                self.vacate(place, cx);
             }
         }
     }

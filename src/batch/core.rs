@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     event::{Entry, Now, StepId, StopReason},
+    gate::Gates,
     key::KeyRecord,
     keys::Keys,
     live::Live,
@@ -205,8 +206,10 @@ pub struct Attempt {
 pub struct Core {
     pub(super) batches: BTreeMap<BatchNo, Live>,
     pub(super) keys: Keys,
-    /// When calls in backoff, or calls that wait for their tool to appear, are due. Stale entries are passed over.
+    /// When calls in backoff, or calls that wait for their tool or their backend to appear, are due. Stale entries are passed over.
     pub(super) timers: BinaryHeap<Reverse<(Duration, BatchNo, u32)>>,
+    /// What backends take, and who waits for them.
+    pub(super) gates: Gates,
     /// Calls that wait for their tool to appear.
     pub(super) resolving: BTreeSet<(BatchNo, u32)>,
     /// Batches to look over before the step ends.
@@ -230,8 +233,13 @@ impl Core {
             Input::KeySettled { task, key, record } => self.put_key(task, key, record, out),
             Input::Drain => self.draining = true,
         }
-        while let Some(batch) = self.dirty.pop_front() {
-            self.look_over(batch, cx, out);
+        loop {
+            while let Some(batch) = self.dirty.pop_front() {
+                self.look_over(batch, cx, out);
+            }
+            if !self.open_gates(cx, out) {
+                return;
+            }
         }
     }
 
@@ -241,7 +249,8 @@ impl Core {
         if self.draining {
             return None;
         }
-        self.timers.peek().map(|Reverse((due, _, _))| *due)
+        let timer = self.timers.peek().map(|Reverse((due, _, _))| *due);
+        timer.into_iter().chain(self.gates.next_due()).min()
     }
 
     /// Whether the core's record of a key is newer than the disk's, because a live batch names it.

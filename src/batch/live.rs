@@ -46,6 +46,14 @@ pub(super) enum Turn {
         error: CallError,
         then: Plan,
     },
+    /// It waits for its backend to take one more call. It holds lane, slot and key.
+    Queued {
+        /// Before which gate.
+        gate: usize,
+        /// Where its backend is out of reach: how long it waits.
+        until: Option<Duration>,
+        then: Plan,
+    },
     /// Its backend is asked what became of an earlier attempt. It holds lane, slot and key.
     Asking {
         attempt: u32,

@@ -5,11 +5,14 @@
 //! out once the facts are durable). It waits for nothing, reads no clock and rolls no dice, so that the same fold runs
 //! live, at recovery and in a simulation.
 
+mod admit;
 mod begin;
 pub mod core;
 pub mod event;
+pub mod gate;
 pub mod key;
 mod keys;
+mod line;
 mod live;
 pub mod outcome;
 pub mod running;

@@ -5,6 +5,7 @@ use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 use super::{
     core::{BatchNo, Begin, CallRef, Context, Core, Effect, Output, Resumed},
     event::{CallError, Event, Reason, StopReason},
+    gate::Arrival,
     keys::Claim,
     live::{Live, Plan, Turn},
     settle::Close,
@@ -154,27 +155,36 @@ impl Core {
             match live.turns[index as usize].clone() {
                 Turn::KeyWait => *live.turn(index) = Turn::Idle,
                 Turn::Resolving { error, then, .. } if !live.may_go_on(index) => {
-                    let error = match live.running(index).map(|running| &running.phase) {
-                        Some(Phase::Backoff { error, .. }) => error.clone(),
-                        Some(Phase::Sent | Phase::InDoubt) if then.may_have_landed() => in_doubt_error(),
-                        Some(Phase::Sent | Phase::InDoubt) => error,
-                        None => {
-                            *live.turn(index) = Turn::Idle;
-                            self.resolving.remove(&(batch, index));
-                            self.release_key(CallRef { batch, index });
-                            continue;
-                        }
-                    };
-                    self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
+                    self.take_back(CallRef { batch, index }, then, error, cx, out);
+                }
+                Turn::Queued { then, .. } if !live.may_go_on(index) => {
+                    self.take_back(CallRef { batch, index }, then, held_back_error(), cx, out);
                 }
                 Turn::Backoff { .. } => {
                     if let Some(error) = backoff_error(live, index) {
                         self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                     }
                 }
-                Turn::Idle | Turn::Resolving { .. } | Turn::Asking { .. } | Turn::Sent => {}
+                Turn::Idle | Turn::Resolving { .. } | Turn::Queued { .. } | Turn::Asking { .. } | Turn::Sent => {}
             }
         }
+    }
+
+    /// A call that waits to be sent is not. `not_sent`: how one ends that was in flight at an interruption and did not land.
+    fn take_back(&mut self, at: CallRef, then: Plan, not_sent: CallError, cx: &mut Context<'_>, out: &mut Output) {
+        let CallRef { batch, index } = at;
+        let Some(live) = self.batches.get_mut(&batch) else { return };
+        let error = match live.running(index).map(|running| &running.phase) {
+            Some(Phase::Backoff { error, .. }) => error.clone(),
+            Some(Phase::Sent | Phase::InDoubt) if then.may_have_landed() => in_doubt_error(),
+            Some(Phase::Sent | Phase::InDoubt) => not_sent,
+            None => {
+                *live.turn(index) = Turn::Idle;
+                self.resolving.remove(&(batch, index));
+                return self.release_key(at);
+            }
+        };
+        self.finish(at, Close::failed(error), cx, out);
     }
 
     fn end_if_done(&mut self, batch: BatchNo, cx: &mut Context<'_>, out: &mut Output) {
@@ -214,9 +224,13 @@ impl Core {
                     error.outcome_unknown = then.may_have_landed();
                     self.finish(CallRef { batch, index }, Close::failed(error), cx, out);
                 }
+                Turn::Queued { gate, until: Some(until), then } if until == due => {
+                    self.give_up_waiting(CallRef { batch, index }, gate, then, cx, out);
+                }
                 Turn::Idle
                 | Turn::KeyWait
                 | Turn::Resolving { .. }
+                | Turn::Queued { .. }
                 | Turn::Asking { .. }
                 | Turn::Sent
                 | Turn::Backoff { .. } => continue,
@@ -265,14 +279,23 @@ impl Core {
         for index in (0..).take(total) {
             let Some(live) = self.batches.get(&batch) else { return };
             let may_have_landed = match &live.turns[index as usize] {
-                Turn::Sent | Turn::Asking { .. } => {
+                Turn::Sent => {
+                    self.left(CallRef { batch, index }, Arrival::Unclear, cx);
                     out.effects.push(Effect::Abort { batch, index });
                     true
                 }
-                Turn::Resolving { then, .. } if live.may_go_on(index) => then.may_have_landed(),
+                Turn::Asking { .. } => {
+                    out.effects.push(Effect::Abort { batch, index });
+                    true
+                }
+                Turn::Resolving { then, .. } | Turn::Queued { then, .. } if live.may_go_on(index) => {
+                    then.may_have_landed()
+                }
                 // While draining: the backend has said that it did not land.
                 Turn::Backoff { .. } if live.interrupted(index) => false,
-                Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Backoff { .. } => continue,
+                Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Queued { .. } | Turn::Backoff { .. } => {
+                    continue;
+                }
             };
             self.finish(CallRef { batch, index }, Close::failed(aborted_error(may_have_landed)), cx, out);
         }
@@ -293,6 +316,17 @@ impl Core {
             Some(key) => self.keys.look(live.task, key),
             None => Claim::Free(None),
         }
+    }
+}
+
+/// A call that was in flight at an interruption, did not land, and waited to be sent again when its batch was stopped.
+fn held_back_error() -> CallError {
+    CallError {
+        message: "the call was in flight when the server was interrupted; its backend says that it did not take effect, and it waited \
+                  to be sent again when its batch was stopped"
+            .into(),
+        outcome_unknown: false,
+        ..in_doubt_error()
     }
 }
 

@@ -59,6 +59,8 @@ impl Core {
         }
         self.dirty.push_back(batch);
         let in_doubt = running.in_doubt;
+        self.left_with(at, &outcome, cx);
+        let Some(live) = self.batches.get(&batch) else { return };
         match outcome {
             Outcome::Completed { result, usage } => {
                 self.finish(at, Close::Completed { result, usage }, cx, out);
@@ -185,9 +187,12 @@ impl Core {
             (None, Close::Completed { .. } | Close::Awaiting { .. } | Close::Failed { .. }) => {
                 let step_id = match live.turns[index as usize] {
                     Turn::Asking { step_id, .. } => step_id,
-                    Turn::Idle | Turn::KeyWait | Turn::Resolving { .. } | Turn::Sent | Turn::Backoff { .. } => {
-                        cx.ids.next()
-                    }
+                    Turn::Idle
+                    | Turn::KeyWait
+                    | Turn::Resolving { .. }
+                    | Turn::Queued { .. }
+                    | Turn::Sent
+                    | Turn::Backoff { .. } => cx.ids.next(),
                 };
                 (step_id, 0, cx.now.wall)
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::event::CallError;
+use super::{event::CallError, gate::Limits};
 
 /// Answers from what is known now; never waits.
 pub trait Tools {
@@ -12,6 +12,11 @@ pub trait Tools {
     /// The base tool that `tool` names for `agent_id`; `tool` itself where it names none. Never refuses: a completed key is
     /// compared before anything of R3 is looked at.
     fn base_tool(&self, agent_id: &str, tool: &str) -> String;
+
+    /// What a backend takes, over all batches; everything, where nobody says.
+    fn limits(&self, _backend: &str) -> Limits {
+        Limits::default()
+    }
 }
 
 /// What a call's tool comes to.

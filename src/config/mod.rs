@@ -93,12 +93,16 @@ pub enum Listen {
 }
 
 /// A tool backend of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Backend {
     /// 1 to 63 lower-case letters, digits and hyphens.
     pub name: String,
     /// Its 1 to 16 replicas: `http://127.0.0.1:7001`, `unix:/run/tools.sock`.
     pub addresses: Vec<String>,
+    /// Calls at once, over all batches: 1 to 10,000; 0: any number.
+    pub max_concurrency: u32,
+    /// Calls that begin in a second, over all batches: above 0 and up to 1,000,000; 0: any number.
+    pub max_calls_per_second: f64,
 }
 
 /// An agent of the configuration.

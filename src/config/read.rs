@@ -36,7 +36,11 @@ const TOP: [&str; 11] = [
     "operators",
     "prices",
 ];
-const BACKEND: [&str; 2] = ["name", "addresses"];
+const BACKEND: [&str; 4] = ["name", "addresses", "max_concurrency", "max_calls_per_second"];
+
+/// The most calls that a backend can be said to take at once, and in a second: more is no limit.
+const MAX_CONCURRENCY: u32 = 10_000;
+const MAX_CALLS_PER_SECOND: f64 = 1_000_000.0;
 
 /// Any length but none at all.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
@@ -170,7 +174,44 @@ impl Reader<'_> {
             Some(value) => Some(self.addresses(Field { value, name: &addresses_path })),
             None => self.missing(entry, path, "addresses = [\"http://127.0.0.1:7001\"]"),
         };
-        Backend { name: name.unwrap_or_default(), addresses: addresses.unwrap_or_default() }
+        let (at_once, pace) = (format!("{path}.max_concurrency"), format!("{path}.max_calls_per_second"));
+        let max_concurrency = table.get("max_concurrency").and_then(|value| {
+            let DeValue::Integer(number) = value.get_ref() else {
+                return self.wrong_limit(Field { value, name: &at_once }, "a whole number of calls");
+            };
+            let number = number.to_string().parse().ok().filter(|number| (1..=MAX_CONCURRENCY).contains(number));
+            number.or_else(|| self.beyond(Field { value, name: &at_once }, &format!("1 to {MAX_CONCURRENCY}")))
+        });
+        let max_calls_per_second = table.get("max_calls_per_second").and_then(|value| {
+            let number: Option<f64> = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string().parse().ok(),
+                DeValue::Float(number) => number.to_string().parse().ok(),
+                DeValue::String(_)
+                | DeValue::Boolean(_)
+                | DeValue::Datetime(_)
+                | DeValue::Array(_)
+                | DeValue::Table(_) => return self.wrong_limit(Field { value, name: &pace }, "a number of calls"),
+            };
+            let number = number.filter(|number| *number > 0.0 && *number <= MAX_CALLS_PER_SECOND);
+            let expected = format!("a number above 0 and up to {MAX_CALLS_PER_SECOND}");
+            number.or_else(|| self.beyond(Field { value, name: &pace }, &expected))
+        });
+        Backend {
+            name: name.unwrap_or_default(),
+            addresses: addresses.unwrap_or_default(),
+            max_concurrency: max_concurrency.unwrap_or_default(),
+            max_calls_per_second: max_calls_per_second.unwrap_or_default(),
+        }
+    }
+
+    fn wrong_limit<T>(&mut self, field: Field<'_, '_>, expected: &str) -> Option<T> {
+        self.wrong_type(field, expected);
+        None
+    }
+
+    fn beyond<T>(&mut self, field: Field<'_, '_>, expected: &str) -> Option<T> {
+        self.fault(field, format!("it is out of bounds; expected {expected}"));
+        None
     }
 
     fn addresses(&mut self, field: Field<'_, '_>) -> Vec<String> {

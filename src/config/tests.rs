@@ -39,10 +39,17 @@ fn the_sample_is_the_defaults() {
 #[test]
 fn the_sample_with_its_sections_parses() {
     let config = parse(&uncommented_sample()).unwrap();
-    let backend = |name: &str, address: &str| Backend { name: name.into(), addresses: vec![address.into()] };
+    let backend = |name: &str, address: &str| Backend {
+        name: name.into(),
+        addresses: vec![address.into()],
+        ..Backend::default()
+    };
     assert_eq!(
         config.backends,
-        [backend("erp", "http://127.0.0.1:7001"), backend("files", "unix:/run/file-tools.sock")]
+        [
+            Backend { max_concurrency: 8, max_calls_per_second: 50.0, ..backend("erp", "http://127.0.0.1:7001") },
+            backend("files", "unix:/run/file-tools.sock")
+        ]
     );
     assert_eq!(config.agents.iter().map(|agent| (&*agent.id, agent.tools.len())).collect::<Vec<_>>(), [("orders", 3)]);
     assert_eq!(config.operators.iter().map(|operator| &*operator.id).collect::<Vec<_>>(), ["ops"]);
@@ -66,6 +73,8 @@ fn the_sample_shows_every_field() {
         "not_batchable",
         "name",
         "addresses",
+        "max_concurrency",
+        "max_calls_per_second",
         "currency",
     ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
@@ -87,6 +96,8 @@ fn every_field_takes_effect() {
         [[backends]]
         name = "erp-2"
         addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
+        max_concurrency = 8
+        max_calls_per_second = 0.5
         [[agents]]
         id = "orders"
         token_env = "ORDERS_TOKEN"
@@ -117,6 +128,8 @@ fn every_field_takes_effect() {
                     "http://erp.internal:7001/".into(),
                     "unix:///run/erp.sock".into()
                 ],
+                max_concurrency: 8,
+                max_calls_per_second: 0.5,
             }],
             agents: vec![Agent {
                 id: "orders".into(),
@@ -243,6 +256,27 @@ fn backends_share_no_name() {
         found,
         [r#"toolbatch.toml:5:8: backends[1].name: "erp" is the name of backends[0] too; give each its own"#]
     );
+}
+
+#[test]
+fn what_a_backend_takes_has_bounds() {
+    let backend =
+        |line: &str| format!("[[backends]]\nname = \"erp\"\naddresses = [\"http://127.0.0.1:7001\"]\n{line}\n");
+    for (line, words) in [
+        ("max_concurrency = 0", "backends[0].max_concurrency: it is out of bounds; expected 1 to 10000"),
+        ("max_concurrency = 10001", "expected 1 to 10000"),
+        ("max_concurrency = -1", "expected 1 to 10000"),
+        ("max_concurrency = 1.5", "got the number 1.5; expected a whole number of calls"),
+        ("max_calls_per_second = 0", "expected a number above 0 and up to 1000000"),
+        ("max_calls_per_second = nan", "expected a number above 0 and up to 1000000"),
+        ("max_calls_per_second = inf", "expected a number above 0 and up to 1000000"),
+        ("max_calls_per_second = \"9\"", "got the string \"9\"; expected a number of calls"),
+    ] {
+        let found = faults(&backend(line));
+        assert!(found.len() == 1 && found[0].contains(words), "{line}: {found:?}");
+    }
+    let fast = parse(&backend("max_calls_per_second = 50")).unwrap();
+    assert!((fast.backends[0].max_calls_per_second - 50.0).abs() < f64::EPSILON);
 }
 
 #[test]
@@ -452,6 +486,8 @@ fn piece() -> impl Strategy<Value = String> {
             "backends",
             "name",
             "addresses",
+            "max_concurrency",
+            "max_calls_per_second",
             " = ",
             "[[backends]]\n",
             "[",

@@ -19,6 +19,7 @@ use super::{
     list,
     message::causes,
 };
+use crate::batch::gate::Limits;
 
 /// The first wait after a failure, when no call wants the backend.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
@@ -36,6 +37,8 @@ pub(super) struct Backend {
     /// Its place in the configuration, which is its place in the catalog.
     pub(super) index: usize,
     addresses: Vec<Address>,
+    /// What it takes, over all batches.
+    pub(super) limits: Limits,
     link: watch::Sender<Link>,
     wanted: Notify,
 }
@@ -47,9 +50,9 @@ enum Link {
 }
 
 impl Backend {
-    pub(super) fn new(name: String, index: usize, addresses: Vec<Address>) -> Self {
+    pub(super) fn new(name: String, index: usize, addresses: Vec<Address>, limits: Limits) -> Self {
         let link = watch::Sender::new(Link::Down { cause: "no connection was tried yet".into() });
-        Self { name, index, addresses, link, wanted: Notify::new() }
+        Self { name, index, addresses, limits, link, wanted: Notify::new() }
     }
 
     /// An open connection, however long that takes.

@@ -49,6 +49,7 @@ use self::{
 use crate::{
     batch::{
         event::Reason,
+        gate::Limits,
         outcome::{Fate, Outcome},
         tools::{Resolution, Tools},
     },
@@ -157,7 +158,12 @@ impl Backends {
             if addresses.is_empty() {
                 return Err(Error::NoAddress(backend.name.clone()));
             }
-            backends.push(Arc::new(Backend::new(backend.name.clone(), index, addresses)));
+            let limits = Limits {
+                max_concurrency: backend.max_concurrency,
+                max_calls_per_second: backend.max_calls_per_second,
+                breaks: true,
+            };
+            backends.push(Arc::new(Backend::new(backend.name.clone(), index, addresses, limits)));
         }
         let stocks = config.iter().map(|backend| (backend.name.clone(), backend.addresses.clone()));
         Ok(Self::keep(backends, stocks, not_batchable, lists))
@@ -165,8 +171,8 @@ impl Backends {
 
     /// One backend, within this process.
     #[cfg(test)]
-    pub(crate) fn piped(name: &str, dials: pipe::Dials) -> Self {
-        let backend = Backend::new(name.to_owned(), 0, vec![Address::piped(dials)]);
+    pub(crate) fn piped(name: &str, dials: pipe::Dials, limits: Limits) -> Self {
+        let backend = Backend::new(name.to_owned(), 0, vec![Address::piped(dials)], limits);
         Self::keep(vec![Arc::new(backend)], std::iter::once((name.to_owned(), Vec::new())), &[], Arc::default())
     }
 
@@ -249,6 +255,10 @@ impl Tools for Backends {
 
     fn base_tool(&self, agent_id: &str, tool: &str) -> String {
         self.catalog.base_tool(agent_id, tool)
+    }
+
+    fn limits(&self, backend: &str) -> Limits {
+        self.find(backend).map_or_else(Limits::default, |backend| backend.limits)
     }
 }
 

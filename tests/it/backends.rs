@@ -163,7 +163,8 @@ async fn c05_a_long_quiet_call_and_an_idle_connection_see_no_pings() {
         std::env::var("TOOLBATCH_QUIET_CALL_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
     let backend = ScriptedBackend::start().await;
     let counter = PingCounter::start(&backend).await;
-    let configured = vec![Backend { name: "stub".into(), addresses: vec![counter.address.clone()] }];
+    let configured =
+        vec![Backend { name: "stub".into(), addresses: vec![counter.address.clone()], ..Backend::default() }];
     let rig = Rig::start_with(backend, configured, |_| {}).await;
     let quiet = call("effect", &format!(r#"{{"id":"a","ms":{quiet_ms}}}"#));
     assert_eq!(rig.run(batch(vec![quiet])).await.statuses(), ["completed"]);

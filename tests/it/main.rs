@@ -11,6 +11,7 @@ mod dispatch;
 mod edge;
 mod feed;
 mod keys;
+mod limits;
 mod model;
 mod order;
 mod parking;

@@ -6,6 +6,7 @@ use super::plan::{Deed, TOOLS, View};
 use crate::batch::{
     core::{Attempt, BatchNo, StepIds, TaskNo},
     event::{CallError, Reason, StepId},
+    gate::Limits,
     tools::{Resolution, Target, Tools},
 };
 
@@ -20,9 +21,9 @@ impl StepIds for Ids {
     }
 }
 
-/// What each of [`TOOLS`] comes to now.
+/// What each of [`TOOLS`] comes to now, and how many calls their backends take at once (0: any number).
 #[derive(Clone, Debug)]
-pub(super) struct Toolbox(pub(super) Vec<View>);
+pub(super) struct Toolbox(pub(super) Vec<View>, pub(super) u32);
 
 /// The place of a tool's name in [`TOOLS`].
 pub(super) fn position(tool: &str) -> usize {
@@ -66,6 +67,10 @@ impl Tools for Toolbox {
 
     fn base_tool(&self, _agent_id: &str, tool: &str) -> String {
         TOOLS[position(tool)].1.to_owned()
+    }
+
+    fn limits(&self, _backend: &str) -> Limits {
+        Limits { max_concurrency: self.1, ..Limits::default() }
     }
 }
 

@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     backend::{Execution, Journal, Toolbox, position, target},
-    plan::View,
-    track::{Expected, Place, Surroundings, Track, Word},
+    plan::{TOOLS, View},
+    track::{Call, Expected, Place, Surroundings, Track, Word},
 };
 use crate::{
     batch::{
@@ -162,6 +162,9 @@ impl Checker {
             }
         }
         self.fold_agrees(seen);
+        for (tool, _) in TOOLS {
+            self.is_full(tool, seen);
+        }
         for track in self.tracks.values().filter(|track| !track.over) {
             Self::rests(track, seen);
             self.wastes_nothing(track, seen);
@@ -432,6 +435,7 @@ impl Checker {
                     }
                     (View::Refused(_), Some(Event::CallFinished(finished))) => finished.index == index,
                     (View::NotYet, None) => true,
+                    (View::Ready, None) => self.is_full(&spec.tool, seen),
                     _ => false,
                 }
             }
@@ -470,7 +474,10 @@ impl Checker {
         }
         for (index, call) in (0..).zip(&track.calls).filter(|(_, call)| call.place == Place::InDoubt) {
             let fits = match track.spec.options.in_doubt {
-                InDoubtPolicy::Rerun => seen.view(&track.spec.calls[index].tool) == View::NotYet,
+                InDoubtPolicy::Rerun => {
+                    let tool = &track.spec.calls[index].tool;
+                    seen.view(tool) == View::NotYet || self.is_full(tool, seen)
+                }
                 InDoubtPolicy::Lookup => call.asking == Some(call.starts),
                 InDoubtPolicy::Fail => false,
             };
@@ -524,13 +531,27 @@ impl Checker {
         }
     }
 
+    /// How many attempts a tool's backend has before it, and whether it takes no more.
+    fn is_full(&self, tool: &str, seen: &Seen<'_>) -> bool {
+        let backend = target(tool).backend;
+        let there = |spec: &CallSpec, call: &Call| {
+            call.place == Place::Sent && call.asking.is_none() && target(&spec.tool).backend == backend
+        };
+        let calls = self.tracks.values().flat_map(|track| track.spec.calls.iter().zip(&track.calls));
+        let count = u32::try_from(calls.filter(|(spec, call)| there(spec, call)).count()).unwrap();
+        let places = seen.tools.1;
+        assert!(places == 0 || count <= places, "I10: `{backend}` takes {places} calls at once, and has {count}");
+        places > 0 && count == places
+    }
+
     /// A call that could run does: its lane and key are free, and a slot stands empty.
     fn wastes_nothing(&self, track: &Track, seen: &Seen<'_>) {
         if seen.draining || track.cause.is_some() {
             return;
         }
-        let absent = |spec: &CallSpec| seen.view(&spec.tool) == View::NotYet;
-        // A call that waits for its tool holds a slot, and one whose backend is asked; whether the former has begun is not in the log.
+        let absent = |spec: &CallSpec| seen.view(&spec.tool) == View::NotYet || self.is_full(&spec.tool, seen);
+        // A call that waits for its tool, or for a place, holds a slot, and one whose backend is asked; whether the former has begun is
+        // not in the log.
         let taken = |track: &Track, index: usize| {
             let call = &track.calls[index];
             call.runs() || call.asking.is_some() || (call.place == Place::Waiting && absent(&track.spec.calls[index]))

@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) drains: Vec<(u64, u64, u64)>,
     /// How many inputs of the same moment one commit may hold.
     pub(crate) group: usize,
+    /// How many calls each backend takes at once, over all batches; 0: any number.
+    pub(crate) places: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -210,10 +212,11 @@ pub(crate) fn plans(climate: &Climate) -> impl Strategy<Value = Plan> + use<> {
         vec(stop(), climate.stops.clone()),
         vec((0_u64..1_500, 0_u64..300, 0_u64..5_000), climate.drains.clone()),
         1_usize..4,
+        prop_oneof![2 => Just(0_u32), 1 => 1_u32..4],
     )
-        .prop_map(|(batches, tools, mut crashes, stops, drains, group)| {
+        .prop_map(|(batches, tools, mut crashes, stops, drains, group, places)| {
             crashes.sort_by_key(|crash| crash.step);
-            Plan { batches, tools, crashes, stops, drains, group }
+            Plan { batches, tools, crashes, stops, drains, group, places }
         })
 }
 

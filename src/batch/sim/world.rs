@@ -105,7 +105,7 @@ impl World {
             specs,
             core: Core::default(),
             ids: Ids::default(),
-            tools: Toolbox(wanted.clone()),
+            tools: Toolbox(wanted.clone(), plan.places),
             wanted,
             checker: Checker::default(),
             journal: Journal::default(),

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::batch::{
     core::{Attempt, BatchNo, Begin, Context, Core, Effect, Input, Output, Resumed, StepIds, TaskNo},
     event::{BatchStatus, CallError, CallFinished, Ending, Entry, Event, Now, Reason, StepId, StopReason, Timestamp},
+    gate::Limits,
     key::KeyRecord,
     outcome::{BlobRef, Body, Fate, Outcome, Payload},
     spec::{CallSpec, InDoubtPolicy, Mode, Options, RetryPolicy, Spec},
@@ -34,6 +35,7 @@ impl StepIds for Ids {
 /// Tools by name; all are there but those named here. "Book it" is another name of "book".
 #[derive(Default)]
 struct Shelf {
+    limits: Limits,
     away: Vec<&'static str>,
     forbidden: Vec<&'static str>,
 }
@@ -51,6 +53,10 @@ impl Tools for Shelf {
 
     fn base_tool(&self, _agent_id: &str, tool: &str) -> String {
         if tool == "Book it" { "book".into() } else { tool.into() }
+    }
+
+    fn limits(&self, _backend: &str) -> Limits {
+        self.limits
     }
 }
 
@@ -71,6 +77,11 @@ pub(super) struct Bench {
 }
 
 impl Bench {
+    /// One whose backend takes no more than that.
+    pub(super) fn with(limits: Limits) -> Self {
+        Self { tools: Shelf { limits, ..Shelf::default() }, ..Self::default() }
+    }
+
     pub(super) fn start(&mut self, list: List) -> BatchNo {
         let batch = BatchNo(self.specs.len() as u64);
         self.specs.push(Arc::new(list.0));
@@ -274,6 +285,11 @@ impl List {
         self
     }
 
+    pub(super) fn agent(mut self, agent_id: &str) -> Self {
+        agent_id.clone_into(&mut self.0.agent_id);
+        self
+    }
+
     pub(super) fn goes_on_after_errors(mut self) -> Self {
         self.0.options.stop_on_error = false;
         self
@@ -334,6 +350,10 @@ pub(super) fn not_sent() -> Outcome {
 
 pub(super) fn lost() -> Outcome {
     Outcome::Unknown { reason: Reason::TimedOut, message: "no answer in 5 min".into() }
+}
+
+pub(super) fn cut() -> Outcome {
+    Outcome::Unknown { reason: Reason::BackendUnavailable, message: "the connection was cut".into() }
 }
 
 fn error(reason: Reason, message: &str) -> CallError {

@@ -62,7 +62,7 @@ async fn stage(form: Form) -> Result<Exit, Failure> {
     let config = Config {
         listen: Listen::Tcp(LOOPBACK),
         data_dir: folder.path().join("data"),
-        backends: vec![Backend { name: "erp".to_owned(), addresses: vec![address] }],
+        backends: vec![Backend { name: "erp".to_owned(), addresses: vec![address], ..Backend::default() }],
         ..Config::default()
     };
     let server = Server::start(config).await.map_err(|error| not_started(&error))?;

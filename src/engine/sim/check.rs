@@ -106,6 +106,12 @@ impl<'a> Checker<'a> {
                     self.agrees(&track, finished);
                 }
                 self.tracks.insert(number, track);
+                // Whether a call is still at its backend, or that is being asked about it, is not in the log.
+                let asks = |track: &Track| track.spec.options.in_doubt == InDoubtPolicy::Lookup;
+                let calls = self.tracks.values().filter(|track| !asks(track)).flat_map(|track| &track.calls);
+                let sent = calls.filter(|call| call.place == Place::Sent).count();
+                let places = self.plan.places as usize;
+                assert!(places == 0 || sent <= places, "I10: the backend takes {places} calls at once, and has {sent}");
             }
             Fact::Key(task, name, record) => {
                 let before = self.keys.insert((*task, name.clone()), record.clone());

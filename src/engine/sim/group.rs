@@ -15,6 +15,7 @@ use crate::{
     batch::{
         core::{BatchNo, Input, TaskNo},
         event::{Ending, Event},
+        gate::Limits,
         outcome::{Body, Outcome, Payload},
         sim::plan::TOOLS,
         spec::{CallSpec, InDoubtPolicy, Mode, Options, RetryPolicy, Spec},
@@ -66,7 +67,7 @@ async fn engine() -> (Loop, JoinSet<()>) {
     let mut background = JoinSet::new();
     let serving = backend::serve(Arc::new(generate(0)), Timeline::new(clock, Vec::new()), listener, Duration::ZERO);
     background.spawn(serving);
-    let backends = Backends::piped("tools", dials);
+    let backends = Backends::piped("tools", dials, Limits::default());
     backends.first_look(Duration::from_secs(5)).await.unwrap();
     let reader = Arc::new(Reader::new(Arc::new(Memory::new())));
     let mut engine = Loop::open(reader, clock, Duration::from_secs(30), backends).unwrap();

@@ -11,7 +11,7 @@ use super::{
     timeline::{START, Timeline, Witness, World},
 };
 use crate::{
-    batch::event::Timestamp,
+    batch::{event::Timestamp, gate::Limits},
     clock::Clock,
     dispatch::{Backends, pipe},
     engine::{
@@ -54,7 +54,8 @@ async fn serve(plan: &Arc<Plan>, store: Witness, timeline: &Timeline, absence: D
     let (dials, listener) = pipe::listen();
     let mut background = JoinSet::new();
     background.spawn(backend::serve(Arc::clone(plan), timeline.clone(), listener, absence));
-    let backends = Backends::piped("tools", dials);
+    let limits = Limits { max_concurrency: plan.places, breaks: true, ..Limits::default() };
+    let backends = Backends::piped("tools", dials, limits);
     if plan.looks_first {
         backends.first_look(Duration::from_secs(5)).await.expect("one backend is in nobody's way");
     }

@@ -44,6 +44,8 @@ pub(super) struct Plan {
     /// By number: it is a direct step.
     pub(super) direct: Vec<bool>,
     pub(super) stops: Vec<StopPlan>,
+    /// How many calls the backend takes at once, over all batches; 0: any number.
+    pub(super) places: u32,
     /// When somebody finds out what became of a key whose outcome is unknown, in milliseconds.
     pub(super) settlements: Vec<u64>,
     /// The server waits for its backend before it takes up what is unfinished.
@@ -116,6 +118,7 @@ pub(super) fn generate(seed: u64) -> Plan {
             batches: core.batches,
             direct,
             stops: core.stops,
+            places: core.places,
             settlements,
             looks_first,
             absence: Duration::from_millis(absence),

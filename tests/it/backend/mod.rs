@@ -58,7 +58,7 @@ impl ScriptedBackend {
 
     /// A backend of the configuration that has this one address.
     pub(crate) fn config(&self, name: &str) -> config::Backend {
-        config::Backend { name: name.to_owned(), addresses: vec![self.address.clone()] }
+        config::Backend { name: name.to_owned(), addresses: vec![self.address.clone()], ..config::Backend::default() }
     }
 
     pub(crate) fn journal(&self) -> &Journal {

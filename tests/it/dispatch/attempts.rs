@@ -277,7 +277,8 @@ async fn an_address_that_cannot_be_reached_is_passed_over() {
     gone.crash().await;
     let stub = ScriptedBackend::start().await;
     let addresses = vec![gone.address().to_owned(), stub.address().to_owned()];
-    let backends = backends(&[config::Backend { name: "stub".to_owned(), addresses }]).await;
+    let backends =
+        backends(&[config::Backend { name: "stub".to_owned(), addresses, ..config::Backend::default() }]).await;
     assert_eq!(call(&backends, "effect", r#"{"id":"a"}"#).await, completed(r#"{"id":"a"}"#));
     assert_eq!(stub.journal().ids(), ["a"]);
 }

@@ -64,7 +64,11 @@ pub(super) async fn stub() -> (ScriptedBackend, Backends) {
 
 pub(super) async fn wire(first: First) -> (WireBackend, Backends) {
     let wire = WireBackend::start(first).await;
-    let config = config::Backend { name: "stub".to_owned(), addresses: vec![wire.address.clone()] };
+    let config = config::Backend {
+        name: "stub".to_owned(),
+        addresses: vec![wire.address.clone()],
+        ..config::Backend::default()
+    };
     let backends = backends(&[config]).await;
     (wire, backends)
 }
