@@ -99,9 +99,11 @@ impl Core {
     /// The next call that a gate lets in, and what it does then.
     fn call_up(&mut self, gate: usize, cx: &Context<'_>) -> Option<(CallRef, Plan)> {
         let batches = &self.batches;
-        let plan = |at: CallRef| match batches.get(&at.batch)?.turns[at.index as usize] {
+        // One whose batch has stopped a moment ago is taken back when that is looked over.
+        let live = |at: CallRef| batches.get(&at.batch).filter(|live| live.may_go_on(at.index));
+        let plan = |at: CallRef| match live(at)?.turns[at.index as usize] {
             Turn::Queued { gate: before, then, .. } if before == gate => Some(then),
-            // It was stopped, or has given up.
+            // It has given up.
             Turn::Queued { .. }
             | Turn::Idle
             | Turn::KeyWait

@@ -69,6 +69,16 @@ fn a_call_that_waits_for_a_place_is_not_run_after_a_stop() {
 }
 
 #[test]
+fn two_calls_that_wait_do_not_both_end_if_the_first_one_fails() {
+    let mut bench = places(1);
+    let running = bench.start(list([call("a")]));
+    let waiting = bench.start(list([call("b"), call("b")]).width(2));
+    bench.forbids("b");
+    bench.answer(running, 0, done());
+    bench.ends_with(waiting, &["batch started", "0 failed", "batch failed: CallFailed"]);
+}
+
+#[test]
 fn what_was_in_flight_at_an_interruption_takes_a_place_too() {
     let mut bench = places(1);
     let first = bench.start(list([call("a")]));
