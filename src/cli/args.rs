@@ -12,7 +12,7 @@ use super::{
         STORE_RESTORE_HELP, TOP_HELP, USAGE_HELP,
     },
 };
-use crate::telemetry::LogFormat;
+use crate::{config, telemetry::LogFormat};
 
 /// Runs a prepared list of tool calls as one durable step.
 ///
@@ -213,11 +213,28 @@ pub(crate) enum StoreCommand {
     },
 }
 
+/// Which server, and whose things there.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServerArgs {
+    #[arg(long = "server", help = "The server: http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
+    pub(crate) url: String,
+    /// The tenant, for operators; without it "default". An agent's is that of its token.
+    #[arg(long, value_name = "TENANT", env = "TOOLBATCH_TENANT", value_parser = config::tenant)]
+    pub(crate) tenant: Option<String>,
+}
+
+impl ServerArgs {
+    /// The server at this address, without a tenant's name.
+    pub(crate) fn at(url: impl Into<String>) -> Self {
+        Self { url: url.into(), tenant: None }
+    }
+}
+
 /// How to reach the server, and in which form to show what it says.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ClientArgs {
-    #[arg(long, help = "The server: http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
-    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
     /// Write JSON, one object per line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -276,8 +293,8 @@ pub(crate) struct SchemaArgs {
     /// The tools that the server lists, instead of the two batch tools; without it no server is asked.
     #[arg(long)]
     pub(crate) all: bool,
-    #[arg(long, help = "The server: http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
-    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Args, Debug)]
@@ -363,6 +380,7 @@ mod tests {
             &["toolbatch", "settle", "T", "k", "--landed", "--not-landed"],
             &["toolbatch", "keys", "T", "--state", "lost"],
             &["toolbatch", "schema"],
+            &["toolbatch", "tools", "--tenant", "a/b"],
             &["toolbatch", "schema", "--for", "gemini"],
         ] {
             assert_eq!(CommandLine::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");

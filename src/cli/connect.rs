@@ -9,7 +9,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use super::{exit::Failure, refusal};
+use super::{args::ServerArgs, exit::Failure, refusal};
 use crate::proto::{
     batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
     tool_service_client::ToolServiceClient,
@@ -35,16 +35,25 @@ pub(crate) const TOKEN_VARIABLE: &str = "TOOLBATCH_TOKEN";
 /// What a client talks through.
 pub(crate) type Line = InterceptedService<Channel, Bearer>;
 
-/// Puts the token into each request, if there is one.
+/// Puts the token and the tenant into each request, if there are any.
 #[derive(Clone)]
-pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
+pub(crate) struct Bearer {
+    token: Option<MetadataValue<Ascii>>,
+    tenant: Option<MetadataValue<Ascii>>,
+}
 
 impl Bearer {
-    fn from_environment() -> Result<Self, Failure> {
-        let Ok(token) = std::env::var(TOKEN_VARIABLE) else { return Ok(Self(None)) };
+    fn new(tenant: Option<&str>) -> Result<Self, Failure> {
+        let tenant = tenant.map(str::parse).transpose();
+        let tenant = tenant.map_err(|_| Failure::Refused("the tenant is no text of visible ASCII".to_owned()))?;
+        Ok(Self { token: Self::token()?, tenant })
+    }
+
+    fn token() -> Result<Option<MetadataValue<Ascii>>, Failure> {
+        let Ok(token) = std::env::var(TOKEN_VARIABLE) else { return Ok(None) };
         let token = token.trim();
         if token.is_empty() {
-            return Ok(Self(None));
+            return Ok(None);
         }
         let mut value: MetadataValue<Ascii> = format!("Bearer {token}").parse().map_err(|_| {
             Failure::Refused(format!(
@@ -52,14 +61,17 @@ impl Bearer {
             ))
         })?;
         value.set_sensitive(true);
-        Ok(Self(Some(value)))
+        Ok(Some(value))
     }
 }
 
 impl Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        if let Some(value) = &self.0 {
-            request.metadata_mut().insert("authorization", value.clone());
+        if let Some(token) = &self.token {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        if let Some(tenant) = &self.tenant {
+            request.metadata_mut().insert("toolbatch-tenant", tenant.clone());
         }
         Ok(request)
     }
@@ -67,15 +79,16 @@ impl Interceptor for Bearer {
 
 /// A connection. It comes back by itself when it breaks: each call on it may fail, and the next one connects again.
 pub(crate) struct Link {
-    url: String,
+    server: ServerArgs,
     line: Line,
 }
 
 impl Link {
     /// Connects, so that a wrong address is known at once.
-    pub(crate) async fn open(url: &str) -> Result<Self, Failure> {
+    pub(crate) async fn open(server: &ServerArgs) -> Result<Self, Failure> {
+        let url = &server.url;
         let endpoint = endpoint(url).map_err(Failure::Refused)?;
-        let bearer = Bearer::from_environment()?;
+        let bearer = Bearer::new(server.tenant.as_deref())?;
         let channel = endpoint.connect().await.map_err(|error| {
             Failure::Unreachable(format!(
                 "cannot reach the server at {url}: {}\nStart one with `toolbatch serve`, or name another with --server or \
@@ -83,12 +96,17 @@ impl Link {
                 root_cause(&error)
             ))
         })?;
-        Ok(Self { url: url.to_owned(), line: InterceptedService::new(channel, bearer) })
+        Ok(Self { server: server.clone(), line: InterceptedService::new(channel, bearer) })
     }
 
     /// Where it leads to.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        &self.server.url
+    }
+
+    /// Which server it leads to, and whose things there.
+    pub(crate) fn server(&self) -> &ServerArgs {
+        &self.server
     }
 
     /// Batches.
@@ -107,9 +125,11 @@ impl Link {
     }
 }
 
-/// `toolbatch` and the words after it, for a person to type: with the server where it is not the default.
-pub(crate) fn command(server: &str, words: &str) -> String {
-    if server == DEFAULT_SERVER { format!("toolbatch {words}") } else { format!("toolbatch {words} --server {server}") }
+/// `toolbatch` and the words after it, for a person to type: with server and tenant where they are not the defaults.
+pub(crate) fn command(ServerArgs { url, tenant }: &ServerArgs, words: &str) -> String {
+    let server = if url == DEFAULT_SERVER { String::new() } else { format!(" --server {url}") };
+    let tenant = tenant.as_ref().map_or_else(String::new, |tenant| format!(" --tenant {tenant}"));
+    format!("toolbatch {words}{server}{tenant}")
 }
 
 /// The answer to one question, or why there is none.
@@ -172,7 +192,9 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_is_not_there_is_unreachable() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let Err(failure) = Link::open(&format!("http://{free}")).await else { panic!("something listens") };
+        let Err(failure) = Link::open(&ServerArgs::at(format!("http://{free}"))).await else {
+            panic!("something listens")
+        };
         assert_eq!(failure.exit().code(), 3);
         assert!(failure.to_string().contains("Connection refused"), "{failure}");
     }

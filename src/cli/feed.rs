@@ -31,7 +31,7 @@ pub(crate) async fn feed(task: &str, after: &str, client: &ClientArgs) -> Result
         Either::Ended(ended) => ended.map(|()| Exit::Done),
         Either::Interrupted => Err(Failure::Interrupted(format!(
             "interrupted\nTask {task} goes on without you. To see it from the start:\n  {}",
-            connect::command(link.url(), &format!("feed {task}"))
+            connect::command(link.server(), &format!("feed {task}"))
         ))),
     }
 }

@@ -12,6 +12,7 @@ Exit codes:
 
 Environment:
   TOOLBATCH_SERVER  the server, as --server
+  TOOLBATCH_TENANT  the tenant, as --tenant
   TOOLBATCH_TOKEN   the token, where the server asks for one
   NO_COLOR          set to anything: no colour";
 

@@ -3,7 +3,7 @@
 use uuid::{NoContext, Timestamp, Uuid};
 
 use super::{
-    args::{ClientArgs, RunArgs},
+    args::{ClientArgs, RunArgs, ServerArgs},
     connect::{self, Link},
     exit::{Exit, Failure},
     follow::{End, Follow, Start},
@@ -57,17 +57,17 @@ async fn session(client: &ClientArgs, start: Start, form: Form, hint: Hint) -> R
     match ended {
         Either::Ended(Ok(end)) => Ok(exit(&end)),
         Either::Ended(Err(Failure::Unreachable(why))) => {
-            Err(Failure::Unreachable(format!("{why}{}", hint.text(link.url(), &batch_id, last))))
+            Err(Failure::Unreachable(format!("{why}{}", hint.text(link.server(), &batch_id, last))))
         }
         Either::Ended(Err(failure)) => Err(failure),
         Either::Interrupted => {
-            Err(Failure::Interrupted(format!("interrupted{}", hint.text(link.url(), &batch_id, last))))
+            Err(Failure::Interrupted(format!("interrupted{}", hint.text(link.server(), &batch_id, last))))
         }
     }
 }
 
 impl Hint {
-    fn text(&self, server: &str, batch_id: &str, last: u64) -> String {
+    fn text(&self, server: &ServerArgs, batch_id: &str, last: u64) -> String {
         match self {
             Self::Nothing => String::new(),
             Self::Batch { again: Some(again) } if last == 0 => format!(
@@ -178,18 +178,19 @@ mod tests {
     #[test]
     fn whoever_leaves_is_told_how_to_go_on() {
         let begun = Hint::Batch { again: Some("run f.json --task T --batch-id B".into()) };
+        let default = ServerArgs::at(connect::DEFAULT_SERVER);
         assert_eq!(
-            begun.text(connect::DEFAULT_SERVER, "B", 7),
+            begun.text(&default, "B", 7),
             "\nBatch B goes on without you. To watch it:\n  toolbatch watch B --after 7"
         );
         assert_eq!(
-            begun.text("unix:/run/t.sock", "B", 0),
+            begun.text(&ServerArgs { tenant: Some("acme".into()), ..ServerArgs::at("unix:/run/t.sock") }, "B", 0),
             "\nWhether batch B began is not known. To go on with it, or to start it, in any case once:\n  \
-             toolbatch run f.json --task T --batch-id B --server unix:/run/t.sock"
+             toolbatch run f.json --task T --batch-id B --server unix:/run/t.sock --tenant acme"
         );
         let watched = Hint::Batch { again: None };
-        assert!(watched.text(connect::DEFAULT_SERVER, "B", 0).ends_with("toolbatch watch B --after 0"));
-        assert_eq!(Hint::Nothing.text(connect::DEFAULT_SERVER, "B", 1), "");
+        assert!(watched.text(&default, "B", 0).ends_with("toolbatch watch B --after 0"));
+        assert_eq!(Hint::Nothing.text(&default, "B", 1), "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `toolbatch tools`.
 
 use super::{
-    args::ClientArgs,
+    args::{ClientArgs, ServerArgs},
     connect::{Link, answer},
     exit::{Exit, Failure},
     pages::Pages,
@@ -32,7 +32,7 @@ pub(crate) async fn tools(client: &ClientArgs) -> Result<Exit, Failure> {
 }
 
 /// All tools that a server lists.
-pub(crate) async fn listed(server: &str) -> Result<Vec<Tool>, Failure> {
+pub(crate) async fn listed(server: &ServerArgs) -> Result<Vec<Tool>, Failure> {
     let link = Link::open(server).await?;
     let mut pages = Pages::new(TOOLS_MAX);
     let mut tools = Vec::new();

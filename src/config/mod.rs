@@ -19,6 +19,7 @@ mod tests;
 mod value;
 
 pub use error::{Error, Fault};
+pub(crate) use value::tenant;
 
 use crate::prices::Prices;
 
@@ -37,6 +38,9 @@ pub const MIN_RETENTION: Duration = Duration::from_secs(1);
 
 /// The longest `retention`. Who keeps records for longer is better served by an archive of them.
 pub const MAX_RETENTION: Duration = Duration::from_hours(3_650 * 24);
+
+/// The tenant of an agent that names none, and of an operator's request that does (R12).
+pub const DEFAULT_TENANT: &str = "default";
 
 /// The longest `call_timeout`, as for the `call_timeout` of a batch (R1).
 pub const MAX_CALL_TIMEOUT: Duration = Duration::from_hours(24);
@@ -108,8 +112,11 @@ pub struct Backend {
 /// An agent of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// 1 to 256 bytes without control characters; no two agents of one id.
+    /// 1 to 256 bytes without control characters; no two agents of one id, in whichever tenants: lists, logs and records name an
+    /// agent by its id alone.
     pub id: String,
+    /// Whose tasks it shares; a name as [`tenant`] takes it.
+    pub tenant: String,
     /// What it shows.
     pub token: Secret,
     /// What it may call.
@@ -125,7 +132,7 @@ pub struct Binding {
     pub tool: String,
 }
 
-/// An operator of the configuration.
+/// An operator of the configuration. It belongs to no tenant; each request names the one that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     /// As records name who did something; no two operators of one id.

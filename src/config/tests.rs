@@ -100,6 +100,7 @@ fn every_field_takes_effect() {
         max_calls_per_second = 0.5
         [[agents]]
         id = "orders"
+        tenant = "acme"
         token_env = "ORDERS_TOKEN"
         tools = ["execute_tool_batch", { name = "Create order", tool = "create_order" }]
         [[operators]]
@@ -133,6 +134,7 @@ fn every_field_takes_effect() {
             }],
             agents: vec![Agent {
                 id: "orders".into(),
+                tenant: "acme".into(),
                 token: Secret::Env("ORDERS_TOKEN".into()),
                 tools: [("execute_tool_batch", "execute_tool_batch"), ("Create order", "create_order")]
                     .map(|(name, tool)| Binding { name: name.into(), tool: tool.into() })
@@ -158,6 +160,7 @@ tools = ["x", { name = "x", tool = "y" }, { tol = "z" }, 7]
 
 [[agents]]
 id = "orders"
+tenant = "a/b"
 token_env = "T"
 token_file = "t"
 
@@ -174,10 +177,11 @@ insecure = true
         r#"5:58: agents[0].tools[3]: got the integer 7; expected a tool's name, or { name = "...", tool = "..." } as a string"#,
         r#"7:1: agents[1] lacks a field; add tools = ["execute_tool_batch", "create_order"]"#,
         r#"8:6: agents[1].id: "orders" is the id of agents[0] too; give each its own"#,
-        "10:14: agents[1].token_file: token_env stands there too; expected one of them",
-        r#"12:1: operators[0] lacks a field; add id = "orders""#,
-        r#"12:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", or token_file = "orders.token""#,
-        r#"13:1: unknown field "insecure" in operators[0]; it is a field of the top level: move it above the first section"#,
+        r#"9:10: agents[1].tenant: "a/b" is no tenant; expected 1 to 64 ASCII letters, digits, hyphens, underscores and dots"#,
+        "11:14: agents[1].token_file: token_env stands there too; expected one of them",
+        r#"13:1: operators[0] lacks a field; add id = "orders""#,
+        r#"13:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", or token_file = "orders.token""#,
+        r#"14:1: unknown field "insecure" in operators[0]; it is a field of the top level: move it above the first section"#,
     ];
     for fault in expected {
         assert!(

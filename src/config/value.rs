@@ -9,6 +9,7 @@ use std::{
 use http::Uri;
 
 use super::Listen;
+use crate::json;
 
 /// The longest backend name: that of a DNS label, so that a name can serve as a host name and as a metric's label.
 const MAX_BACKEND_NAME: usize = 63;
@@ -21,6 +22,8 @@ const MAX_TOOL: usize = 256;
 
 /// The longest id of an agent, as for the `agent_id` of a batch (R1).
 const MAX_ID: usize = 256;
+/// The longest name of a tenant: it stands in metadata.
+const MAX_TENANT: usize = 64;
 /// The longest unit of usage, as tools may report them.
 const MAX_UNIT: usize = 64;
 
@@ -140,6 +143,18 @@ pub(super) fn tool(text: &str) -> Result<String, String> {
 /// Checks the id of an agent or operator.
 pub(super) fn id(text: &str) -> Result<String, String> {
     bounded(text, MAX_ID, "id")
+}
+
+/// Checks a tenant's name.
+pub(crate) fn tenant(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !(1..=MAX_TENANT).contains(&text.len()) || !text.bytes().all(allowed) {
+        let text = json::quote(text);
+        return Err(format!(
+            "{text} is no tenant; expected 1 to {MAX_TENANT} ASCII letters, digits, hyphens, underscores and dots"
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 fn bounded(text: &str, most: usize, what: &str) -> Result<String, String> {

@@ -7,7 +7,18 @@ use crate::config;
 
 /// The tool lists of all agents. Without any agent everybody may call everything.
 #[derive(Debug, Default)]
-pub struct ToolLists(HashMap<String, BTreeMap<String, String>>);
+pub struct ToolLists(HashMap<String, List>);
+
+/// What one agent may call.
+#[derive(Debug)]
+struct List {
+    tenant: String,
+    /// The agent's names, and what each is bound to.
+    tools: BTreeMap<String, String>,
+}
+
+/// Of an agent that is in no configuration any more.
+static NO_TOOLS: BTreeMap<String, String> = BTreeMap::new();
 
 impl ToolLists {
     /// The lists of the configuration's agents.
@@ -15,7 +26,7 @@ impl ToolLists {
     pub fn new(agents: &[config::Agent]) -> Self {
         let list = |agent: &config::Agent| {
             let bindings = agent.tools.iter().map(|binding| (binding.name.clone(), binding.tool.clone()));
-            (agent.id.clone(), bindings.collect())
+            (agent.id.clone(), List { tenant: agent.tenant.clone(), tools: bindings.collect() })
         };
         Self(agents.iter().map(list).collect())
     }
@@ -26,25 +37,29 @@ impl ToolLists {
         self.0.is_empty()
     }
 
-    /// Whether this names an agent; in open mode any text does.
+    /// Whether this names an agent of the tenant; in open mode any text does.
     #[must_use]
-    pub fn knows(&self, agent_id: &str) -> bool {
-        self.is_open() || self.0.contains_key(agent_id)
+    pub fn knows(&self, tenant: &str, agent_id: &str) -> bool {
+        self.is_open() || self.0.get(agent_id).is_some_and(|list| list.tenant == tenant)
     }
 
     /// The base tool behind a name of the agent's list; `None` where it is not in it. Who acts for no agent has all base tools.
     #[must_use]
     pub fn base_tool<'a>(&'a self, agent_id: &str, tool: &'a str) -> Option<&'a str> {
-        match self.0.get(agent_id) {
+        match self.of(agent_id) {
             Some(list) => list.get(tool).map(String::as_str),
-            None => (self.is_open() || agent_id.is_empty()).then_some(tool),
+            None => Some(tool),
         }
     }
 
-    /// The agent's names and what each is bound to; `None` for who has all base tools.
+    /// The agent's names and what each is bound to; `None` for who has all base tools. An agent that is not known has none.
     #[must_use]
     pub fn of(&self, agent_id: &str) -> Option<&BTreeMap<String, String>> {
-        self.0.get(agent_id)
+        match self.0.get(agent_id) {
+            Some(list) => Some(&list.tools),
+            None if self.is_open() || agent_id.is_empty() => None,
+            None => Some(&NO_TOOLS),
+        }
     }
 
     /// Why a tool that is not in the agent's list is refused.
@@ -56,7 +71,7 @@ impl ToolLists {
 
     /// The name of the agent's list that was most likely meant.
     fn nearest(&self, agent_id: &str, tool: &str) -> Option<&str> {
-        let list = self.0.get(agent_id)?;
+        let list = self.of(agent_id)?;
         // Models put a namespace before a tool's name: `functions.effect`.
         if let Some((known, _)) = tool.rsplit(['.', '/', ':']).next().and_then(|last| list.get_key_value(last)) {
             return Some(known);
@@ -76,6 +91,7 @@ mod tests {
         let binding = |name: &str, tool: &str| Binding { name: name.into(), tool: tool.into() };
         ToolLists::new(&[Agent {
             id: "orders".into(),
+            tenant: "acme".into(),
             token: Secret::Env("TOKEN".into()),
             tools: vec![binding("effect", "effect"), binding("Ask the boss", "ask_user")],
         }])
@@ -87,6 +103,7 @@ mod tests {
         assert_eq!(lists.base_tool("orders", "Ask the boss"), Some("ask_user"));
         assert_eq!(lists.base_tool("orders", "ask_user"), None, "only the name that it is bound to");
         assert_eq!(lists.base_tool("others", "effect"), None);
+        assert!(lists.of("others").is_some_and(BTreeMap::is_empty), "an agent that is gone may call nothing");
         assert_eq!(lists.base_tool("", "anything"), Some("anything"), "an operator acts for nobody");
         assert_eq!(lists.nearest("orders", "functions.effect"), Some("effect"));
         assert_eq!(lists.nearest("orders", "efect"), Some("effect"));
@@ -97,6 +114,7 @@ mod tests {
     fn without_agents_everybody_has_every_tool() {
         let open = ToolLists::default();
         assert_eq!(open.base_tool("whoever", "anything"), Some("anything"));
-        assert!(open.knows("whoever") && !lists().knows("whoever"));
+        assert!(open.knows("acme", "whoever") && !lists().knows("acme", "whoever"));
+        assert!(lists().knows("acme", "orders") && !lists().knows("default", "orders"), "each in its own tenant");
     }
 }

@@ -32,7 +32,7 @@ use crate::{
 
 /// How many batches a reader has a place in. What begins beyond that waits until one of them is over: a bound on what a place in the
 /// feed takes, which every card carries, and far more than run at once in a task.
-const OPEN_MAX: usize = 256;
+pub const OPEN_MAX: usize = 256;
 
 /// How far a reader is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{
-    TENANT,
     caller::{Caller, may_run_batches},
     check::{self, Refusal},
     convert, page, status,
@@ -51,6 +50,7 @@ impl BatchService for Batches {
         let deadline = stream::deadline(request.metadata());
         let trace = trace::of(request.metadata());
         let caller = Caller::of(&request)?;
+        let tenant = caller.tenant();
         let mut request = request.into_inner();
         request.agent_id = caller.acts_for(&self.lists, &request.agent_id)?;
         may_run_batches(&self.lists, &request.agent_id)?;
@@ -58,16 +58,16 @@ impl BatchService for Batches {
         let digest = check::content_digest(&request);
         if request.validate_only {
             if let Some(batch_id) = known {
-                self.engine.claimed(TENANT, batch_id, digest).await.map_err(status::engine)?;
+                self.engine.claimed(&tenant, batch_id, digest).await.map_err(status::engine)?;
             }
-            return self.plan(request).await;
+            return self.plan(&tenant, request).await;
         }
-        let attached = self.engine.attach(TENANT, known, digest).await.map_err(status::engine)?;
+        let attached = self.engine.attach(&tenant, known, digest).await.map_err(status::engine)?;
         let (batch_id, watch) = if let Some(attached) = attached {
             attached
         } else {
-            let spec = Spec { trace, ..self.checked(request).await? };
-            self.engine.execute(TENANT, spec).await.map_err(status::engine)?
+            let spec = Spec { trace, ..self.checked(&tenant, request).await? };
+            self.engine.execute(&tenant, spec).await.map_err(status::engine)?
         };
         Ok(Response::new(stream::events(self.engine.clone(), batch_id, watch, deadline, execute_response)))
     }
@@ -77,8 +77,9 @@ impl BatchService for Batches {
         request: Request<proto::WatchBatchRequest>,
     ) -> Result<Response<Self::WatchBatchStream>, Status> {
         let deadline = stream::deadline(request.metadata());
+        let tenant = Caller::of(&request)?.tenant();
         let proto::WatchBatchRequest { batch_id, after_sequence } = request.into_inner();
-        let watch = self.engine.watch(TENANT, &batch_id, after_sequence).await.map_err(status::engine)?;
+        let watch = self.engine.watch(&tenant, &batch_id, after_sequence).await.map_err(status::engine)?;
         Ok(Response::new(stream::events(self.engine.clone(), batch_id.into(), watch, deadline, watch_response)))
     }
 
@@ -86,8 +87,9 @@ impl BatchService for Batches {
         &self,
         request: Request<proto::GetBatchRequest>,
     ) -> Result<Response<proto::GetBatchResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let batch_id = request.into_inner().batch_id;
-        let view = self.engine.read(move |reader| reader.batch(reader.find(TENANT, &batch_id)?)).await;
+        let view = self.engine.read(move |reader| reader.batch(reader.find(&tenant, &batch_id)?)).await;
         let batch = convert::batch(&view.map_err(status::engine)?);
         Ok(Response::new(proto::GetBatchResponse { batch: Some(batch) }))
     }
@@ -96,19 +98,20 @@ impl BatchService for Batches {
         &self,
         request: Request<proto::ListBatchesRequest>,
     ) -> Result<Response<proto::ListBatchesResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let proto::ListBatchesRequest { task_id, page_size, page_token } = request.into_inner();
         let limit = page::size(page_size)?;
-        let list = ["batches", TENANT, &task_id];
+        let list = ["batches", &*tenant, &task_id];
         let before = page::cursor(&list, &page_token)?.map(|cursor| BatchNo(u64::from_be_bytes(cursor)));
-        let owner = task_id.clone();
+        let (owner, task_name) = (Arc::clone(&tenant), task_id.clone());
         let page = self
             .engine
             .read(move |reader| {
-                let task = match owner.as_str() {
+                let task = match task_name.as_str() {
                     "" => None,
-                    task_id => Some(reader.known_task(TENANT, task_id)?),
+                    task_id => Some(reader.known_task(&owner, task_id)?),
                 };
-                let page = reader.batches(TENANT, task, before, limit)?;
+                let page = reader.batches(&owner, task, before, limit)?;
                 let mut batches = Vec::with_capacity(page.items.len());
                 for (at, head) in &page.items {
                     batches.push(listed(reader, *at, head)?);
@@ -125,8 +128,9 @@ impl BatchService for Batches {
         &self,
         request: Request<proto::CancelBatchRequest>,
     ) -> Result<Response<proto::CancelBatchResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let proto::CancelBatchRequest { batch_id, abort_running } = request.into_inner();
-        let view = self.engine.cancel(TENANT, &batch_id, abort_running).await.map_err(status::engine)?;
+        let view = self.engine.cancel(&tenant, &batch_id, abort_running).await.map_err(status::engine)?;
         Ok(Response::new(proto::CancelBatchResponse { batch: Some(convert::batch(&view)) }))
     }
 }
@@ -150,6 +154,7 @@ fn listed(reader: &Reader, at: Located, head: &BatchRecord) -> Result<proto::Bat
 /// Checks the request whole, with the list that its reference leads to (R1, R2). The status is for what went wrong on the way.
 pub(super) async fn checked(
     engine: &Engine,
+    tenant: &str,
     request: proto::ExecuteBatchRequest,
 ) -> Result<Result<Spec, Refusal>, Status> {
     let name = match &request.source {
@@ -157,26 +162,27 @@ pub(super) async fn checked(
         Some(Source::CallList(_)) | None => None,
     };
     let Some(name) = name else { return Ok(check::check(&request)) };
-    let output = engine.variable(TENANT, &request.task_id, name).await.map_err(status::engine)?;
+    let output = engine.variable(tenant, &request.task_id, name).await.map_err(status::engine)?;
     // Somebody else's output can be large, and no other request should wait while it is read.
     let checked = tokio::task::spawn_blocking(move || check::check_with_output(&request, &output)).await;
     checked.map_err(|_| status::engine(Error::Stopping))
 }
 
 impl Batches {
-    async fn checked(&self, request: proto::ExecuteBatchRequest) -> Result<Spec, Status> {
-        checked(&self.engine, request).await?.map_err(|refusal| status::refusal(&refusal))
+    async fn checked(&self, tenant: &str, request: proto::ExecuteBatchRequest) -> Result<Spec, Status> {
+        checked(&self.engine, tenant, request).await?.map_err(|refusal| status::refusal(&refusal))
     }
 
     /// Checks the request and shows what would become of it; runs nothing.
     async fn plan(
         &self,
+        tenant: &str,
         request: proto::ExecuteBatchRequest,
     ) -> Result<Response<Events<proto::ExecuteBatchResponse>>, Status> {
         let batch_id = request.batch_id.clone();
-        let spec = self.checked(request).await?;
+        let spec = self.checked(tenant, request).await?;
         let shown = spec.clone();
-        let planned = self.engine.plan(TENANT, spec).await.map_err(status::engine)?;
+        let planned = self.engine.plan(tenant, spec).await.map_err(status::engine)?;
         let event = proto::BatchEvent {
             batch_id,
             sequence: 0,

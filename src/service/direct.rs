@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use super::{
-    TENANT, check, convert, status,
+    check, convert, status,
     stream::{Events, within},
 };
 use crate::{
@@ -32,10 +32,11 @@ const RESULT_MAX: u64 = 3 * 1024 * 1024;
 /// Runs a direct step to its end. It goes on where the client leaves.
 pub(super) async fn call(
     engine: &Engine,
+    tenant: &str,
     request: &proto::CallToolRequest,
     trace: Option<Trace>,
 ) -> Result<CallToolResponse, Status> {
-    let mut step = match Step::start(engine, request, trace).await? {
+    let mut step = match Step::start(engine, tenant, request, trace).await? {
         Ok(step) => step,
         Err(refused) => return Ok(refused),
     };
@@ -49,12 +50,13 @@ pub(super) async fn call(
 /// The same, with its progress on the way.
 pub(super) async fn follow(
     engine: &Engine,
+    tenant: &str,
     request: &proto::CallToolRequest,
     trace: Option<Trace>,
     deadline: Option<Instant>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
     let wrap = |event| CallToolWithProgressResponse { event: Some(event) };
-    let step = match within(deadline, Step::start(engine, request, trace)).await? {
+    let step = match within(deadline, Step::start(engine, tenant, request, trace)).await? {
         Ok(step) => step,
         Err(refused) => return Ok(Box::pin(tokio_stream::once(Ok(wrap(Wire::Response(refused)))))),
     };
@@ -78,6 +80,7 @@ impl Step {
     /// Starts one, or answers what R1 refuses.
     async fn start(
         engine: &Engine,
+        tenant: &str,
         request: &proto::CallToolRequest,
         trace: Option<Trace>,
     ) -> Result<Result<Self, CallToolResponse>, Status> {
@@ -91,7 +94,7 @@ impl Step {
             }
         };
         let task_id = spec.task_id.clone();
-        let (_, watch) = engine.execute(TENANT, Spec { trace, ..spec }).await.map_err(status::engine)?;
+        let (_, watch) = engine.execute(tenant, Spec { trace, ..spec }).await.map_err(status::engine)?;
         Ok(Ok(Self { engine: engine.clone(), task_id, watch, finished: None }))
     }
 

@@ -1,10 +1,12 @@
 //! A task's feed: entries of its batches' logs as cards, and places in it as tokens.
 
+use std::sync::Arc;
+
 use prost::encoding::{decode_varint, encode_varint};
 use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
-use super::{TENANT, convert, page, status, stream::Events};
+use super::{convert, page, status, stream::Events};
 use crate::{
     batch::{
         core::{BatchNo, TaskNo},
@@ -12,7 +14,7 @@ use crate::{
     },
     engine::{
         Engine,
-        feed::{Feed, FeedBatch, News, Place},
+        feed::{Feed, FeedBatch, News, OPEN_MAX, Place},
     },
     json,
     proto::{self, BatchStatus, BatchSummary, CallStatus, FeedCard, WatchTaskResponse},
@@ -35,6 +37,7 @@ struct Source {
 /// The cards of a task, each with a token of the place behind it.
 pub(super) async fn watch(
     engine: &Engine,
+    tenant: Arc<str>,
     request: proto::WatchTaskRequest,
     deadline: Option<Instant>,
 ) -> Result<Events<WatchTaskResponse>, Status> {
@@ -42,16 +45,16 @@ pub(super) async fn watch(
     if task_id.is_empty() {
         return Err(status::invalid("task_id", "is empty; expected a task's id"));
     }
-    let wanted = task_id.clone();
-    let task = engine.read(move |reader| reader.known_task(TENANT, &wanted)).await.map_err(status::engine)?;
-    let list = tokens_of(&task_id, task);
+    let (owner, wanted) = (Arc::clone(&tenant), task_id.clone());
+    let task = engine.read(move |reader| reader.known_task(&owner, &wanted)).await.map_err(status::engine)?;
+    let list = tokens_of(&tenant, &task_id, task);
     let place = read(&list, &resume_token).ok_or_else(|| {
         status::invalid(
             "resume_token",
             "is not a token of this task's feed; expected the resume_token of a message of it, or nothing",
         )
     })?;
-    let feed = engine.feed(TENANT, &task_id, task, place).await.map_err(status::engine)?;
+    let feed = engine.feed(&tenant, &task_id, task, place).await.map_err(status::engine)?;
     let source = Source { engine: engine.clone(), feed, list, deadline, over: false };
     Ok(Box::pin(futures_util::stream::unfold(source, |mut source| async move {
         if source.over {
@@ -182,8 +185,8 @@ fn call_detail(finished: &CallFinished) -> String {
 }
 
 /// What a feed's tokens are bound to. A task that was dropped and began anew has another number.
-fn tokens_of(task_id: &str, task: TaskNo) -> [String; 4] {
-    ["feed".into(), TENANT.into(), task_id.into(), task.0.to_string()]
+fn tokens_of(tenant: &str, task_id: &str, task: TaskNo) -> [String; 4] {
+    ["feed".into(), tenant.into(), task_id.into(), task.0.to_string()]
 }
 
 /// A place as a token: the numbers of the place, each batch as its distance from the one before.
@@ -212,6 +215,10 @@ fn read(list: &[String; 4], token: &str) -> Option<Place> {
         batch = batch.checked_add(decode_varint(&mut rest).ok()?)?;
         place.open.insert(BatchNo(batch), decode_varint(&mut rest).ok()?);
     }
+    // No feed gives such a token, and each of them costs a look at a log.
+    if place.open.len() > OPEN_MAX {
+        return None;
+    }
     Some(place)
 }
 
@@ -231,17 +238,18 @@ mod tests {
 
         #[test]
         fn a_token_leads_back_to_its_place_and_only_in_its_task(place in place()) {
-            let list = tokens_of("T", TaskNo(1));
+            let list = tokens_of("acme", "T", TaskNo(1));
             let token = write(&list, &place);
             prop_assert_eq!(read(&list, &token), Some(place));
-            prop_assert_eq!(read(&tokens_of("T", TaskNo(2)), &token), None);
-            prop_assert_eq!(read(&tokens_of("U", TaskNo(1)), &token), None);
+            prop_assert_eq!(read(&tokens_of("acme", "T", TaskNo(2)), &token), None);
+            prop_assert_eq!(read(&tokens_of("acme", "U", TaskNo(1)), &token), None);
+            prop_assert_eq!(read(&tokens_of("globex", "T", TaskNo(1)), &token), None);
         }
     }
 
     #[test]
     fn what_is_no_token_is_no_place() {
-        let list = tokens_of("T", TaskNo(1));
+        let list = tokens_of("acme", "T", TaskNo(1));
         assert_eq!(read(&list, ""), Some(Place::START));
         let token = write(&list, &Place::START);
         for wrong in ["x", "00", &token[1..], &token[..token.len() - 2], &format!("{token}00"), &"é".repeat(9)] {
@@ -253,6 +261,6 @@ mod tests {
     fn a_token_is_small_where_many_batches_are_open() {
         let open = (0..256).map(|number| (BatchNo(1_000_000_000 + 3 * number), 400)).collect();
         let place = Place { next: BatchNo(1_000_001_000), open };
-        assert!(write(&tokens_of("T", TaskNo(1)), &place).len() < 2_048);
+        assert!(write(&tokens_of("acme", "T", TaskNo(1)), &place).len() < 2_048);
     }
 }

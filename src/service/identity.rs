@@ -10,10 +10,17 @@ use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-use super::{caller::Caller, status, tokens::Tokens};
+use super::{
+    caller::{Caller, Principal, TENANT_HEADER},
+    status,
+    tokens::Tokens,
+};
 
 /// Health needs no token: whoever balances load has none.
 const HEALTH: &str = "/grpc.health.v1.Health/";
+
+/// What agents may not call, whatever they send: the registry, and whatever settles what nobody knows.
+const OPERATORS_ONLY: [&str; 2] = ["/toolbatch.v1.RegistryService/", "/toolbatch.v1.TaskService/SettleKey"];
 
 /// Puts the [`Caller`] into each request, or refuses it.
 #[derive(Clone, Debug)]
@@ -50,11 +57,12 @@ where
         if request.uri().path().starts_with(HEALTH) {
             return Either::Left(self.inner.call(request));
         }
-        match caller(&self.tokens, request.headers()) {
+        // The caller's own credentials never reach a backend: from here on nobody sees them.
+        let admitted = admit(&self.tokens, &request);
+        request.headers_mut().remove(AUTHORIZATION);
+        match admitted {
             Ok(caller) => {
                 request.extensions_mut().insert(caller);
-                // The caller's own credentials never reach a backend: from here on nobody sees them.
-                request.headers_mut().remove(AUTHORIZATION);
                 Either::Left(self.inner.call(request))
             }
             Err(refused) => Either::Right(ready(Ok(refused.into_http()))),
@@ -62,16 +70,35 @@ where
     }
 }
 
-fn caller(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Status> {
-    if tokens.is_open() {
-        return Ok(Caller::Anyone);
+/// Who calls, where they may call this at all. Nothing of the body is read for it.
+fn admit(tokens: &Tokens, request: &Request<Body>) -> Result<Caller, Status> {
+    let caller = caller(tokens, request.headers())?;
+    let path = request.uri().path();
+    if OPERATORS_ONLY.iter().any(|prefix| path.starts_with(prefix)) {
+        caller.must_be_operator(path)?;
     }
-    let Some(value) = headers.get(AUTHORIZATION) else {
-        return Err(status::unauthenticated("no token arrived"));
-    };
-    let bearer = value.to_str().ok().and_then(|text| text.split_once(' '));
-    let Some((_, token)) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
-        return Err(status::unauthenticated("something other than a bearer token arrived"));
-    };
-    tokens.owner(token.trim()).ok_or_else(|| status::unauthenticated("a token arrived that belongs to nobody"))
+    Ok(caller)
+}
+
+fn caller(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Status> {
+    let principal = principal(tokens, headers).ok_or_else(status::unauthenticated)?;
+    let mut named = headers.get_all(TENANT_HEADER).iter();
+    let (first, more) = (named.next(), named.next());
+    // What is no text names nothing either.
+    let tenant = first.map(|value| value.to_str().unwrap_or_default());
+    if more.is_some() {
+        return Err(status::invalid(TENANT_HEADER, "arrived more than once; expected one tenant"));
+    }
+    principal.within(tenant)
+}
+
+/// Whose token it is, where exactly one arrived.
+fn principal(tokens: &Tokens, headers: &HeaderMap) -> Option<Principal> {
+    if tokens.is_open() {
+        return Some(Principal::Anyone);
+    }
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") { tokens.owner(token.trim()) } else { None }
 }

@@ -38,8 +38,6 @@ use crate::{
     },
 };
 
-/// The tenant that everything belongs to in open mode (R12).
-const TENANT: &str = "default";
 /// The largest request (R1).
 const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
 

@@ -17,6 +17,9 @@ const MAX_BYTES: usize = 3 * 1024 * 1024;
 /// Tells a token of another list, or an altered one, from a good one. Not a secret: whoever may see the list may see all of it.
 const MARK_BYTES: usize = 8;
 
+/// The longest token that is read, ten times what the largest of our own has.
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
+
 /// How many things a page holds.
 pub(super) fn size(page_size: i32) -> Result<usize, Status> {
     match usize::try_from(page_size) {
@@ -64,7 +67,8 @@ pub(super) fn cursor<const N: usize>(list: &[&str], token: &str) -> Result<Optio
 
 /// The cursor in a token of the list that `list` describes; `None` in any other text.
 pub(super) fn opened(list: &[&str], token: &str) -> Option<Vec<u8>> {
-    let mut bytes = token.len().is_multiple_of(2).then(|| unhex(token)).flatten()?;
+    let fits = token.len().is_multiple_of(2) && token.len() <= MAX_TOKEN_BYTES;
+    let mut bytes = fits.then(|| unhex(token)).flatten()?;
     if bytes.len() < MARK_BYTES {
         return None;
     }

@@ -114,10 +114,9 @@ pub(super) fn invalid(field: &str, description: impl Into<String>) -> Status {
     draft.done()
 }
 
-/// Refuses who shows no token that belongs to anyone. The same for every cause but its words.
-pub(super) fn unauthenticated(what: &str) -> Status {
-    let message =
-        format!("{what}; expected the metadata `authorization: Bearer TOKEN` with the token of an agent or operator");
+/// Refuses who shows no token that belongs to anyone: the same for every cause, so that nobody learns which tokens there are or were.
+pub(super) fn unauthenticated() -> Status {
+    let message = "expected the metadata `authorization: Bearer TOKEN`, once, with a token of an agent or operator";
     Draft::new(Code::Unauthenticated, "UNAUTHENTICATED", message).done()
 }
 

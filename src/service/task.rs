@@ -7,7 +7,6 @@ use futures_util::{StreamExt as _, stream as chunks};
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{
-    TENANT,
     caller::Caller,
     check, convert, feed, key, page, status,
     stream::{self, Events},
@@ -51,9 +50,14 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::GetStepRequest>,
     ) -> Result<Response<proto::GetStepResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let step_id = request.into_inner().step_id;
         let prices = Arc::clone(&self.prices);
-        let step = self.engine.read(move |reader| get_step(reader, &step_id, &prices)).await.map_err(status::engine)?;
+        let step = self
+            .engine
+            .read(move |reader| get_step(reader, &tenant, &step_id, &prices))
+            .await
+            .map_err(status::engine)?;
         Ok(Response::new(proto::GetStepResponse { step: Some(step) }))
     }
 
@@ -61,9 +65,11 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::ReadStepResultRequest>,
     ) -> Result<Response<Self::ReadStepResultStream>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let proto::ReadStepResultRequest { step_id, offset } = request.into_inner();
         let wanted = step_id.clone();
-        let result = self.engine.read(move |reader| step_result(reader, &wanted)).await.map_err(status::engine)?;
+        let result =
+            self.engine.read(move |reader| step_result(reader, &tenant, &wanted)).await.map_err(status::engine)?;
         let result = result.map_err(|state| status::no_result(&step_id, state))?;
         let end = result.bytes;
         if offset > end {
@@ -86,6 +92,7 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::ListStepsRequest>,
     ) -> Result<Response<proto::ListStepsResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let proto::ListStepsRequest { task_id, parent_step_id, page_size, page_token } = request.into_inner();
         let limit = page::size(page_size)?;
         if task_id.is_empty() && parent_step_id.is_empty() {
@@ -94,13 +101,13 @@ impl TaskService for Tasks {
                 "is empty; expected a task's id, or a batch's id in parent_step_id",
             ));
         }
-        let list = ["steps", TENANT, &task_id, &parent_step_id];
+        let list = ["steps", &*tenant, &task_id, &parent_step_id];
         let after = page::cursor(&list, &page_token)?.map(|cursor| StepId(uuid::Uuid::from_bytes(cursor)));
-        let (task_name, parent) = (task_id.clone(), parent_step_id.clone());
+        let (owner, task_name, parent) = (Arc::clone(&tenant), task_id.clone(), parent_step_id.clone());
         let page = self
             .engine
             .read(move |reader| {
-                let (task, of) = scope(reader, &task_name, &parent)?;
+                let (task, of) = scope(reader, &owner, &task_name, &parent)?;
                 reader.steps(task, of, after, limit)
             })
             .await
@@ -121,9 +128,10 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::EndTaskRequest>,
     ) -> Result<Response<proto::EndTaskResponse>, Status> {
+        let tenant = Caller::of(&request)?.tenant();
         let request = request.into_inner();
         check::check_end(&request).map_err(|refusal| status::refusal(&refusal))?;
-        self.engine.end_task(TENANT, &request.task_id, &request.reason).await.map_err(status::engine)?;
+        self.engine.end_task(&tenant, &request.task_id, &request.reason).await.map_err(status::engine)?;
         Ok(Response::new(proto::EndTaskResponse {}))
     }
 
@@ -139,14 +147,16 @@ impl TaskService for Tasks {
         &self,
         request: Request<proto::ListUsageRequest>,
     ) -> Result<Response<proto::ListUsageResponse>, Status> {
-        usage::list(&self.engine, &self.prices, request.into_inner()).await.map(Response::new)
+        let tenant = Caller::of(&request)?.tenant();
+        usage::list(&self.engine, &tenant, &self.prices, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_keys(
         &self,
         request: Request<proto::ListKeysRequest>,
     ) -> Result<Response<proto::ListKeysResponse>, Status> {
-        key::list(&self.engine, request.into_inner()).await.map(Response::new)
+        let tenant = Caller::of(&request)?.tenant();
+        key::list(&self.engine, &tenant, request.into_inner()).await.map(Response::new)
     }
 
     async fn settle_key(
@@ -162,34 +172,36 @@ impl TaskService for Tasks {
         request: Request<proto::WatchTaskRequest>,
     ) -> Result<Response<Self::WatchTaskStream>, Status> {
         let deadline = stream::deadline(request.metadata());
-        feed::watch(&self.engine, request.into_inner(), deadline).await.map(Response::new)
+        let tenant = Caller::of(&request)?.tenant();
+        feed::watch(&self.engine, tenant, request.into_inner(), deadline).await.map(Response::new)
     }
 }
 
 /// Which steps a listing is of. A batch that is not the named task's is as unknown as one that is nobody's.
 fn scope(
     reader: &Reader,
+    tenant: &str,
     task_id: &str,
     parent: &str,
 ) -> Result<(crate::batch::core::TaskNo, Option<crate::batch::core::BatchNo>), Error> {
     if parent.is_empty() {
-        return Ok((reader.known_task(TENANT, task_id)?, None));
+        return Ok((reader.known_task(tenant, task_id)?, None));
     }
-    let at = reader.find(TENANT, parent)?;
-    if !task_id.is_empty() && reader.known_task(TENANT, task_id)? != at.task {
+    let at = reader.find(tenant, parent)?;
+    if !task_id.is_empty() && reader.known_task(tenant, task_id)? != at.task {
         return Err(Error::NotFound { kind: "batch", id: parent.into() });
     }
     Ok((at.task, Some(at.batch)))
 }
 
 /// A step's result, or why it has none.
-fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'static str>, Error> {
-    match reader.step(TENANT, step_id) {
+fn step_result(reader: &Reader, tenant: &str, step_id: &str) -> Result<Result<Payload, &'static str>, Error> {
+    match reader.step(tenant, step_id) {
         Ok(view) => Ok(match view.record.end {
             None => Err("is still running"),
             Some(end) => end.result.ok_or("failed"),
         }),
-        Err(Error::NotFound { .. }) if reader.locate(TENANT, step_id)?.is_some() => {
+        Err(Error::NotFound { .. }) if reader.locate(tenant, step_id)?.is_some() => {
             Ok(Err("is a batch, and each of its calls has its own"))
         }
         Err(error) => Err(error),
@@ -197,11 +209,11 @@ fn step_result(reader: &Reader, step_id: &str) -> Result<Result<Payload, &'stati
 }
 
 /// A call's step with its args and result, or a batch's own step.
-fn get_step(reader: &Reader, step_id: &str, prices: &Prices) -> Result<proto::Step, Error> {
-    let view = match reader.step(TENANT, step_id) {
+fn get_step(reader: &Reader, tenant: &str, step_id: &str, prices: &Prices) -> Result<proto::Step, Error> {
+    let view = match reader.step(tenant, step_id) {
         Ok(view) => view,
         Err(Error::NotFound { .. }) => {
-            let Some(at) = reader.locate(TENANT, step_id)? else {
+            let Some(at) = reader.locate(tenant, step_id)? else {
                 return Err(Error::NotFound { kind: "step", id: step_id.into() });
             };
             let head = reader.head(at)?;

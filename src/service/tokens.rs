@@ -1,10 +1,10 @@
 //! The tokens of the configuration, as digests: a token itself is kept nowhere.
 
-use std::{collections::HashMap, env, io, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, env, io, path::PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::caller::Caller;
+use super::caller::Principal;
 use crate::config::{Agent, Operator, Secret};
 
 /// A shorter token can be guessed.
@@ -56,22 +56,23 @@ pub enum Error {
 
 /// Who shows which token. Looked up by digest, so that how long a look takes says nothing about the tokens.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens(HashMap<[u8; 32], (Caller, String)>);
+pub(crate) struct Tokens(HashMap<[u8; 32], (Principal, String)>);
 
 impl Tokens {
     /// Reads every token.
     pub(crate) fn read(agents: &[Agent], operators: &[Operator]) -> Result<Self, Error> {
         let mut tokens = Self::default();
-        for Agent { id, token, .. } in agents {
-            tokens.add(Caller::Agent(Arc::from(id.as_str())), format!("agent {id:?}"), token)?;
+        for Agent { id, tenant, token, .. } in agents {
+            let principal = Principal::Agent { id: id.as_str().into(), tenant: tenant.as_str().into() };
+            tokens.add(principal, format!("agent {id:?}"), token)?;
         }
         for Operator { id, token } in operators {
-            tokens.add(Caller::Operator(Arc::from(id.as_str())), format!("operator {id:?}"), token)?;
+            tokens.add(Principal::Operator(id.as_str().into()), format!("operator {id:?}"), token)?;
         }
         Ok(tokens)
     }
 
-    fn add(&mut self, caller: Caller, owner: String, secret: &Secret) -> Result<(), Error> {
+    fn add(&mut self, principal: Principal, owner: String, secret: &Secret) -> Result<(), Error> {
         let text = match secret {
             Secret::Env(name) => {
                 env::var(name).map_err(|_| Error::Unset { owner: owner.clone(), name: name.clone() })?
@@ -86,7 +87,7 @@ impl Tokens {
         if !(MIN_TOKEN_BYTES..=MAX_TOKEN_BYTES).contains(&token.len()) || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(Error::Malformed { owner, bytes: token.len() });
         }
-        match self.0.insert(digest(token), (caller, owner.clone())) {
+        match self.0.insert(digest(token), (principal, owner.clone())) {
             Some((_, other)) => Err(Error::Shared { owner, other }),
             None => Ok(()),
         }
@@ -97,8 +98,8 @@ impl Tokens {
         self.0.is_empty()
     }
 
-    pub(super) fn owner(&self, token: &str) -> Option<Caller> {
-        self.0.get(&digest(token)).map(|(caller, _)| caller.clone())
+    pub(super) fn owner(&self, token: &str) -> Option<Principal> {
+        self.0.get(&digest(token)).map(|(principal, _)| principal.clone())
     }
 }
 
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     fn agent(id: &str, token: &std::path::Path) -> Agent {
-        Agent { id: id.into(), token: Secret::File(token.into()), tools: Vec::new() }
+        Agent { id: id.into(), tenant: "acme".into(), token: Secret::File(token.into()), tools: Vec::new() }
     }
 
     #[test]
@@ -124,7 +125,10 @@ mod tests {
         };
         let (good, short) = (file("good", "correct-horse-battery\n"), file("short", "horse"));
         let tokens = Tokens::read(&[agent("orders", &good)], &[]).unwrap();
-        assert_eq!(tokens.owner("correct-horse-battery"), Some(Caller::Agent("orders".into())));
+        assert_eq!(
+            tokens.owner("correct-horse-battery"),
+            Some(Principal::Agent { id: "orders".into(), tenant: "acme".into() })
+        );
         assert_eq!(tokens.owner("correct-horse-batter"), None);
         assert!(Tokens::default().is_open() && !tokens.is_open());
 

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::Arc};
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{
-    TENANT,
     caller::Caller,
     convert, direct, page, status,
     stream::{self, Events, within},
@@ -45,7 +44,8 @@ impl ToolService for Tools {
         let proto::ListToolsRequest { agent_id, page_size, page_token } = request.into_inner();
         let agent_id = caller.acts_for(&self.lists, &agent_id)?;
         let limit = page::size(page_size)?;
-        let list = ["tools", TENANT, &agent_id];
+        let tenant = caller.tenant();
+        let list = ["tools", &*tenant, &agent_id];
         let from = page::cursor(&list, &page_token)?.map_or(0, u64::from_be_bytes);
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         let all = self.listed(&agent_id).await?;
@@ -70,7 +70,10 @@ impl ToolService for Tools {
                 .await
                 .map(Response::new),
             Callee::NotAllowed(answer) => Ok(Response::new(answer)),
-            Callee::Ordinary => within(deadline, direct::call(&self.engine, &call, trace)).await.map(Response::new),
+            Callee::Ordinary => {
+                let tenant = caller.tenant();
+                within(deadline, direct::call(&self.engine, &tenant, &call, trace)).await.map(Response::new)
+            }
         }
     }
 
@@ -91,7 +94,9 @@ impl ToolService for Tools {
                 let message = proto::CallToolWithProgressResponse { event };
                 Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))))
             }
-            Callee::Ordinary => direct::follow(&self.engine, &call, trace, deadline).await.map(Response::new),
+            Callee::Ordinary => {
+                direct::follow(&self.engine, &caller.tenant(), &call, trace, deadline).await.map(Response::new)
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tonic::Status;
 
-use super::{TENANT, page, status};
+use super::{page, status};
 use crate::{
     batch::{
         core::TaskNo,
@@ -52,6 +52,7 @@ impl Cursor {
 /// The rows of a task's steps, a page of them.
 pub(super) async fn list(
     engine: &Engine,
+    tenant: &Arc<str>,
     prices: &Arc<Prices>,
     request: proto::ListUsageRequest,
 ) -> Result<proto::ListUsageResponse, Status> {
@@ -60,11 +61,11 @@ pub(super) async fn list(
     if task_id.is_empty() {
         return Err(status::invalid("task_id", "is empty; expected a task's id"));
     }
-    let list = ["usage", TENANT, &task_id];
+    let list = ["usage", &**tenant, &task_id];
     let from = page::cursor(&list, &page_token)?.map(Cursor::read).unwrap_or_default();
-    let (task_name, prices) = (task_id.clone(), Arc::clone(prices));
+    let (owner, task_name, prices) = (Arc::clone(tenant), task_id.clone(), Arc::clone(prices));
     let read = move |reader: &Reader| {
-        let task = reader.known_task(TENANT, &task_name)?;
+        let task = reader.known_task(&owner, &task_name)?;
         rows_from(reader, task, from, limit, &prices)
     };
     let (rows, next) = engine.read(read).await.map_err(status::engine)?;

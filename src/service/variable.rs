@@ -2,7 +2,7 @@
 
 use tonic::Status;
 
-use super::{TENANT, caller::Caller, check, status};
+use super::{caller::Caller, check, status};
 use crate::{
     engine::{Engine, Error},
     proto,
@@ -18,6 +18,7 @@ pub(super) async fn set(
     let checked = tokio::task::spawn_blocking(move || check::check_variable(request)).await;
     let checked = checked.map_err(|_| status::engine(Error::Stopping))?;
     let check::Assignment { name, value } = checked.map_err(|refusal| status::refusal(&refusal))?;
-    let name = engine.set_variable(TENANT, &task_id, name, value, caller.name()).await.map_err(status::engine)?;
+    let name =
+        engine.set_variable(&caller.tenant(), &task_id, name, value, caller.name()).await.map_err(status::engine)?;
     Ok(proto::SetVariableResponse { name })
 }

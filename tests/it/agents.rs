@@ -33,6 +33,7 @@ async fn start() -> Rig {
     let tool = |name: &str| Binding { name: name.into(), tool: name.into() };
     let orders = Agent {
         id: "orders".into(),
+        tenant: "default".into(),
         token: secret("orders", ORDERS),
         tools: vec![
             tool("execute_tool_batch"),
@@ -43,7 +44,12 @@ async fn start() -> Rig {
             Binding { name: "Do it".into(), tool: "effect".into() },
         ],
     };
-    let reader = Agent { id: "reader".into(), token: secret("reader", READER), tools: vec![tool("echo")] };
+    let reader = Agent {
+        id: "reader".into(),
+        tenant: "default".into(),
+        token: secret("reader", READER),
+        tools: vec![tool("echo")],
+    };
     let ops = Operator { id: "ops".into(), token: secret("ops", OPS) };
     // The tokens are read at the start; their files may go after it.
     Rig::start_with(backend, backends, |config: &mut Config| {

@@ -10,6 +10,7 @@ mod direct;
 mod dispatch;
 mod edge;
 mod feed;
+mod identity;
 mod keys;
 mod limits;
 mod model;

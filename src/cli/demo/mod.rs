@@ -11,6 +11,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    args::ServerArgs,
     connect::Link,
     exit::{Exit, Failure},
     follow::{End, Follow, Start},
@@ -66,7 +67,7 @@ async fn stage(form: Form) -> Result<Exit, Failure> {
         ..Config::default()
     };
     let server = Server::start(config).await.map_err(|error| not_started(&error))?;
-    let link = Link::open(server.endpoint()).await?;
+    let link = Link::open(&ServerArgs::at(server.endpoint())).await?;
     let played = play(&link, &system, form).await;
     drop(link);
     let stopped = server.stop().await;

@@ -18,6 +18,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, transport::Server};
 
 use super::*;
+use crate::cli::args::ServerArgs;
 use crate::proto::{
     BatchFinished, BatchStarted, BatchStatus, CallFinished, CallProgress, CallStarted, CancelBatchRequest,
     CancelBatchResponse, ExecuteBatchResponse, GetBatchRequest, GetBatchResponse, ListBatchesRequest,
@@ -209,7 +210,7 @@ async fn session(plays: &[Play], start: Start) -> Session {
     tasks.spawn(async move { service.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap() });
     tasks.spawn(proxy(front, server, tear));
 
-    let link = Link::open(&format!("http://{public}")).await.unwrap();
+    let link = Link::open(&ServerArgs::at(format!("http://{public}"))).await.unwrap();
     let mut follow = Follow::new(&link, start);
     let short = Duration::from_millis(1);
     follow.patience = Patience { first: short, longest: short, attempts: 3 };

@@ -5,9 +5,9 @@ use std::{collections::HashMap, path::PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::{Field, Reader, TOP, Value};
-use crate::config::{Agent, Binding, Operator, Secret, value};
+use crate::config::{Agent, Binding, DEFAULT_TENANT, Operator, Secret, value};
 
-const AGENT: [&str; 4] = ["id", "token_env", "token_file", "tools"];
+const AGENT: [&str; 5] = ["id", "tenant", "token_env", "token_file", "tools"];
 const OPERATOR: [&str; 3] = ["id", "token_env", "token_file"];
 const BINDING: [&str; 2] = ["name", "tool"];
 
@@ -18,6 +18,11 @@ impl Reader<'_> {
     pub(super) fn agents(&mut self, field: Field<'_, '_>) -> Vec<Agent> {
         self.each(field, &AGENT, |reader, entry, table, path| {
             let (id, token) = reader.person(entry, table, path);
+            let name = format!("{path}.tenant");
+            let tenant = table
+                .get("tenant")
+                .and_then(|value| reader.text(Field { value, name: &name }, "a tenant's name", value::tenant));
+            let tenant = tenant.unwrap_or_else(|| DEFAULT_TENANT.to_owned());
             let name = format!("{path}.tools");
             let tools = match table.get("tools") {
                 Some(value) => reader.bindings(Field { value, name: &name }),
@@ -25,7 +30,7 @@ impl Reader<'_> {
                     .missing(entry, path, "tools = [\"execute_tool_batch\", \"create_order\"]")
                     .unwrap_or_default(),
             };
-            Agent { id, token, tools }
+            Agent { id, tenant, token, tools }
         })
     }
 

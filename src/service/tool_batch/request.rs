@@ -6,7 +6,7 @@ use crate::{
     batch_json::{self, Dialect, Draft, Error},
     json,
     proto::{CallToolRequest, ExecuteBatchRequest},
-    service::{TENANT, check},
+    service::check,
 };
 
 /// What was asked for, and what is known to be wrong with it.
@@ -18,7 +18,7 @@ pub(super) struct Asked {
 }
 
 /// Reads a call of one of the tools; the message is for one whose text is no JSON. Takes as long as 16 MiB of JSON take to read.
-pub(super) fn read(tool: BatchTool, call: CallToolRequest) -> Result<Asked, String> {
+pub(super) fn read(tenant: &str, tool: BatchTool, call: CallToolRequest) -> Result<Asked, String> {
     let context = call.context.unwrap_or_default();
     // Models send nothing, or only blanks, where they mean no arguments (R1).
     let text = if call.args_json.bytes().all(json::is_blank) { "{}" } else { &call.args_json };
@@ -30,7 +30,7 @@ pub(super) fn read(tool: BatchTool, call: CallToolRequest) -> Result<Asked, Stri
     request.task_id = context.task_id;
     request.agent_id = context.agent_id;
     if !context.key.is_empty() {
-        request.batch_id = keyed_batch_id(TENANT, &request.task_id, &context.key);
+        request.batch_id = keyed_batch_id(tenant, &request.task_id, &context.key);
     }
     let mut faults = Faults::new(tool, problems);
     faults.add(&check::check_key("context.key", &context.key), None);

@@ -21,7 +21,7 @@ use crate::{
         CallToolResponse, ToolProgress, call_tool_response::Outcome, call_tool_with_progress_response::Event,
         execute_batch_request::Source,
     },
-    service::{TENANT, batch::checked, caller::Caller, check, convert, status},
+    service::{batch::checked, caller::Caller, check, convert, status},
 };
 
 /// What became of a call of one of the tools.
@@ -50,7 +50,8 @@ pub(super) async fn begin(
     ToolCall { tool, call, trace }: ToolCall,
 ) -> Result<Begun, Status> {
     // 16 MiB of JSON take a while to read, which no other request should wait for.
-    let asked = tokio::task::spawn_blocking(move || request::read(tool, call)).await;
+    let (tenant, owner) = (caller.tenant(), caller.tenant());
+    let asked = tokio::task::spawn_blocking(move || request::read(&owner, tool, call)).await;
     let Asked { request, key, mut faults } = match asked.map_err(|_| status::engine(Error::Stopping))? {
         Ok(asked) => asked,
         Err(message) => return Ok(Begun::Refused(message)),
@@ -62,7 +63,7 @@ pub(super) async fn begin(
     let refused = |error| taken(error, &key);
     if faults.is_empty() {
         let known = Some(request.batch_id.as_str()).filter(|id| !id.is_empty());
-        let attached = engine.attach(TENANT, known, check::content_digest(&request)).await.map_err(refused)?;
+        let attached = engine.attach(&tenant, known, check::content_digest(&request)).await.map_err(refused)?;
         if let Some(attached) = attached {
             return Ok(running(attached));
         }
@@ -71,9 +72,9 @@ pub(super) async fn begin(
         Some(Source::CallsRef(reference)) => Some(reference.clone()),
         Some(Source::CallList(_)) | None => None,
     };
-    match checked(engine, request).await? {
+    match checked(engine, &tenant, request).await? {
         Ok(spec) if faults.is_empty() => {
-            engine.execute(TENANT, Spec { trace, ..spec }).await.map(running).map_err(refused)
+            engine.execute(&tenant, Spec { trace, ..spec }).await.map(running).map_err(refused)
         }
         Ok(_) => Ok(Begun::Refused(faults.message())),
         Err(refusal) => {
@@ -143,7 +144,7 @@ impl Run {
     /// The name that the result is kept under. The calls have run, so whatever prevents it is no failure of theirs.
     async fn keep(&self, task_id: &str, result: &str) -> String {
         let writer = self.caller.name();
-        match self.engine.set_variable(TENANT, task_id, None, result.to_owned().into(), writer).await {
+        match self.engine.set_variable(&self.caller.tenant(), task_id, None, result.to_owned().into(), writer).await {
             Ok(name) => name,
             Err(error) => {
                 tracing::warn!(%error, batch_id = %self.batch_id, "the result of a batch became no variable");

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
-use tonic::Status;
+use tonic::{Status, metadata::MetadataMap};
 use toolbatch::proto::CallToolResponse;
 
 use super::script::Lookup;
@@ -31,8 +31,8 @@ pub(crate) struct Entry {
     pub(crate) peer: Option<SocketAddr>,
     /// The metadata `grpc-timeout`.
     pub(crate) timeout: String,
-    /// The metadata `traceparent` and `tracestate`.
-    pub(crate) trace: [String; 2],
+    /// All metadata that came with it.
+    pub(crate) metadata: MetadataMap,
     /// When it began, and when it was over: every entry's stamps are places in one order.
     pub(crate) start: usize,
     pub(crate) end: Option<usize>,

@@ -187,9 +187,7 @@ async fn execute(
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .unwrap_or_default();
     let context = context.unwrap_or_default();
-    let header = |name| metadata.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let timeout = header("grpc-timeout");
-    let trace = ["traceparent", "tracestate"].map(header);
+    let timeout = metadata.get("grpc-timeout").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let running = script.journal.begin(Entry {
         tool: tool.clone(),
         id: id.clone(),
@@ -205,7 +203,7 @@ async fn execute(
         in_doubt: context.in_doubt,
         peer,
         timeout,
-        trace,
+        metadata: metadata.clone(),
         ..Entry::default()
     });
     running.answer(script.run(&tool, &id, &args_json).await)

@@ -1,0 +1,62 @@
+//! R12: who is who, and what is whose. Table 4a of the reliability rules: each test is named after its row.
+
+mod exchange;
+mod isolation;
+
+use tonic::Request;
+use toolbatch::config::{Agent, Binding, Config, Operator, Secret};
+
+use crate::{backend::ScriptedBackend, rig::Rig};
+
+/// An agent of the tenant "acme", which has something to hide.
+const ORDERS: &str = "orders-token-0123456789";
+/// An agent of the same tenant that may run no batches.
+const READER: &str = "reader-token-0123456789";
+/// An agent of the tenant "globex".
+const SPY: &str = "spy-token-0123456789abc";
+/// An operator.
+const OPS: &str = "ops-token-0123456789abc";
+
+/// A server of two tenants.
+async fn start() -> Rig {
+    let backend = ScriptedBackend::start().await;
+    let backends = vec![backend.config("stub")];
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = |token: &str| {
+        let path = folder.path().join(token);
+        std::fs::write(&path, token).expect("a file");
+        Secret::File(path)
+    };
+    let agent = |id: &str, tenant: &str, token: &str, tools: &[&str]| Agent {
+        id: id.into(),
+        tenant: tenant.into(),
+        token: secret(token),
+        tools: tools.iter().map(|name| Binding { name: (*name).into(), tool: (*name).into() }).collect(),
+    };
+    let every = ["execute_tool_batch", "batch_tool", "echo", "effect", "fail", "status", "silent"];
+    let agents = vec![
+        agent("orders", "acme", ORDERS, &every),
+        agent("reader", "acme", READER, &["echo"]),
+        agent("spy", "globex", SPY, &every),
+    ];
+    let operators = vec![Operator { id: "ops".into(), token: secret(OPS) }];
+    // The tokens are read at the start; their files may go after it.
+    Rig::start_with(backend, backends, |config: &mut Config| {
+        config.agents = agents;
+        config.operators = operators;
+    })
+    .await
+}
+
+/// A request of whoever has this token.
+fn with<T>(token: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().expect("a header"));
+    request
+}
+
+/// The same about what belongs to a tenant.
+fn within<T>(tenant: &str, mut request: Request<T>) -> Request<T> {
+    request.metadata_mut().insert("toolbatch-tenant", tenant.parse().expect("a header"));
+    request
+}
