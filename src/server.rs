@@ -29,14 +29,14 @@ use crate::{
     clock::Clock,
     config::{Config, Listen},
     control::Control,
-    dispatch::{Backends, ToolLists},
+    dispatch::Backends,
     engine::{self, Engine, Running},
     prices::Prices,
     proto::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, ForeignLayer, IdentityLayer, Tokens},
+    service::{self, ForeignLayer, IdentityLayer, People},
     store::{self, Embedded, Store},
 };
 
@@ -93,6 +93,7 @@ pub struct Server {
     socket: Option<PathBuf>,
     engine: Engine,
     running: Running,
+    people: People,
     health: HealthReporter,
     /// Keeps health as it is.
     health_follower: JoinSet<()>,
@@ -122,10 +123,9 @@ impl Server {
     /// Starts a server on a store.
     pub async fn start_on(store: Arc<dyn Store>, config: Config) -> Result<Self, StartError> {
         let clock = Clock::start();
-        let tokens = Arc::new(Tokens::read(&config.agents, &config.operators)?);
-        let lists = Arc::new(ToolLists::new(&config.agents));
+        let people = People::new(&config)?;
         let open_mode = config.agents.is_empty() && config.operators.is_empty();
-        let allowed = Arc::clone(&lists);
+        let allowed = Arc::clone(&people.lists);
         let (configured, not_batchable) = (config.backends, config.not_batchable);
         let backends = async move || {
             let backends = Backends::new(&configured, &not_batchable, allowed)?;
@@ -134,7 +134,7 @@ impl Server {
         };
         let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
-        let (health, router) = router(&engine, clock, tokens, lists, config.prices).await;
+        let (health, router) = router(&engine, clock, &people, config.prices).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -165,6 +165,7 @@ impl Server {
             socket,
             engine,
             running,
+            people,
             health,
             health_follower,
             shutdown_grace,
@@ -178,6 +179,12 @@ impl Server {
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// Takes agents, operators and their tokens from another configuration, while everything runs. All or nothing: where something is
+    /// wrong, what was there before goes on. The rest of the configuration waits for the next start.
+    pub fn reload(&self, config: &Config) -> Result<(), service::ReloadError> {
+        self.people.reload(config)
     }
 
     /// Resolves if the store fails while the server runs; never otherwise.
@@ -233,13 +240,7 @@ impl Server {
 type Layered = Router<Stack<IdentityLayer, Stack<ForeignLayer, Identity>>>;
 
 /// All services behind one listener.
-async fn router(
-    engine: &Engine,
-    clock: Clock,
-    tokens: Arc<Tokens>,
-    lists: Arc<ToolLists>,
-    prices: Prices,
-) -> (HealthReporter, Layered) {
+async fn router(engine: &Engine, clock: Clock, people: &People, prices: Prices) -> (HealthReporter, Layered) {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, *engine.takes_work().borrow()).await;
     let reflection = || {
@@ -249,11 +250,11 @@ async fn router(
     };
     let router = Transport::builder()
         .layer(ForeignLayer)
-        .layer(IdentityLayer(tokens))
+        .layer(IdentityLayer(Arc::clone(&people.tokens)))
         .add_service(health_service)
-        .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&lists)))
+        .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&people.lists)))
         .add_service(service::task_service(engine.clone(), Arc::new(prices)))
-        .add_service(service::tool_service(engine.clone(), lists))
+        .add_service(service::tool_service(engine.clone(), Arc::clone(&people.lists)))
         .add_optional_service(reflection().build_v1().ok())
         .add_optional_service(reflection().build_v1alpha().ok());
     (health, router)

@@ -33,6 +33,8 @@ prints a sample with every field, its bounds and its default.
 SIGTERM or Ctrl-C: no further call starts, running ones have `shutdown_grace` (30 s) to finish. A second one stops at \
 once, as a crash would. Either way, the next start goes on with every batch that is not finished.
 
+SIGHUP: agents, operators and their tokens are read again from the file; where it is wrong, what was there before goes on.
+
 Examples:
   toolbatch serve
   toolbatch serve --config toolbatch.toml --log-format json

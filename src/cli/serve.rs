@@ -1,6 +1,6 @@
 //! `toolbatch serve`.
 
-use std::{io, process};
+use std::{io, path::Path, process};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::level_filters::LevelFilter;
@@ -24,6 +24,7 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     telemetry::init(args.log_format, LevelFilter::INFO).map_err(|error| Failure::Refused(error.to_string()))?;
     // Signals are caught before there is anything to stop, so that none is lost.
     let mut signals = Signals::catch()?;
+    let mut hangups = signal(SignalKind::hangup())?;
     let mut told = None;
     let starting = Server::start(config);
     tokio::pin!(starting);
@@ -34,19 +35,33 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
             name = signals.next() => if told.replace(name).is_some() { stop_at_once(name) },
         }
     };
-    if told.is_none() {
+    while told.is_none() {
         tokio::select! {
             error = server.failed() => {
                 server.abandon().await;
                 return Err(store_failed(&error));
             }
             name = signals.next() => told = Some(name),
+            _ = hangups.recv() => reload(&server, args.config.as_deref()),
         }
     }
     tracing::info!(signal = told, "stopping; a second signal stops at once");
     tokio::select! {
         stopped = server.stop() => stopped.map(|()| Exit::Done).map_err(|error| store_failed(&error)),
         name = signals.next() => stop_at_once(name),
+    }
+}
+
+/// Reads the configuration again, for what of it can change while the server runs.
+fn reload(server: &Server, file: Option<&Path>) {
+    let Some(file) = file else {
+        tracing::warn!("SIGHUP: nothing is read again, as the server was started without --config");
+        return;
+    };
+    let config = Config::load(file).map_err(|error| error.to_string());
+    match config.and_then(|config| server.reload(&config).map_err(|error| error.to_string())) {
+        Ok(()) => tracing::info!(file = %file.display(), "agents, operators and their tokens were read again"),
+        Err(error) => tracing::error!(error, "SIGHUP: what was there before goes on, as the configuration is wrong"),
     }
 }
 
@@ -83,7 +98,7 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// The next signal's name.
+    /// The name of the next signal to stop.
     async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",

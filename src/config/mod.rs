@@ -117,8 +117,8 @@ pub struct Agent {
     pub id: String,
     /// Whose tasks it shares; a name as [`tenant`] takes it.
     pub tenant: String,
-    /// What it shows.
-    pub token: Secret,
+    /// What it shows: any one of these.
+    pub tokens: Vec<Token>,
     /// What it may call.
     pub tools: Vec<Binding>,
 }
@@ -137,8 +137,17 @@ pub struct Binding {
 pub struct Operator {
     /// As records name who did something; no two operators of one id.
     pub id: String,
-    /// What it shows.
-    pub token: Secret,
+    /// What it shows: any one of these.
+    pub tokens: Vec<Token>,
+}
+
+/// A token, or what tells that it is the right one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// The token itself, kept elsewhere.
+    Secret(Secret),
+    /// Its SHA-256.
+    Sha256([u8; 32]),
 }
 
 /// Where a secret comes from. It stands in no configuration itself.

@@ -101,7 +101,8 @@ fn every_field_takes_effect() {
         [[agents]]
         id = "orders"
         tenant = "acme"
-        token_env = "ORDERS_TOKEN"
+        token_env = ["ORDERS_TOKEN", "ORDERS_TOKEN_OLD"]
+        token_sha256 = "abababABababababababababababababababababababababababababababABAB"
         tools = ["execute_tool_batch", { name = "Create order", tool = "create_order" }]
         [[operators]]
         id = "ops"
@@ -135,12 +136,19 @@ fn every_field_takes_effect() {
             agents: vec![Agent {
                 id: "orders".into(),
                 tenant: "acme".into(),
-                token: Secret::Env("ORDERS_TOKEN".into()),
+                tokens: vec![
+                    Token::Secret(Secret::Env("ORDERS_TOKEN".into())),
+                    Token::Secret(Secret::Env("ORDERS_TOKEN_OLD".into())),
+                    Token::Sha256([0xab; 32]),
+                ],
                 tools: [("execute_tool_batch", "execute_tool_batch"), ("Create order", "create_order")]
                     .map(|(name, tool)| Binding { name: name.into(), tool: tool.into() })
                     .to_vec(),
             }],
-            operators: vec![Operator { id: "ops".into(), token: Secret::File("ops.token".into()) }],
+            operators: vec![Operator {
+                id: "ops".into(),
+                tokens: vec![Token::Secret(Secret::File("ops.token".into()))]
+            }],
             prices: Prices {
                 currency: "EUR".into(),
                 tools: [("ask".into(), [("calls".into(), Price::parse("0.5").unwrap())].into())].into(),
@@ -161,8 +169,8 @@ tools = ["x", { name = "x", tool = "y" }, { tol = "z" }, 7]
 [[agents]]
 id = "orders"
 tenant = "a/b"
-token_env = "T"
-token_file = "t"
+token_env = ["T", 7]
+token_sha256 = ["my-secret-token-0123", "éa"]
 
 [[operators]]
 insecure = true
@@ -178,9 +186,11 @@ insecure = true
         r#"7:1: agents[1] lacks a field; add tools = ["execute_tool_batch", "create_order"]"#,
         r#"8:6: agents[1].id: "orders" is the id of agents[0] too; give each its own"#,
         r#"9:10: agents[1].tenant: "a/b" is no tenant; expected 1 to 64 ASCII letters, digits, hyphens, underscores and dots"#,
-        "11:14: agents[1].token_file: token_env stands there too; expected one of them",
+        "10:19: agents[1].token_env[1]: got the integer 7; expected a variable's name as a string",
+        "11:17: agents[1].token_sha256[0]: the 20 bytes here are no SHA-256; expected 64 hexadecimal digits, as `printf %s TOKEN | \
+         sha256sum` prints them",
         r#"13:1: operators[0] lacks a field; add id = "orders""#,
-        r#"13:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", or token_file = "orders.token""#,
+        r#"13:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", token_file = "orders.token", or token_sha256 = "...""#,
         r#"14:1: unknown field "insecure" in operators[0]; it is a field of the top level: move it above the first section"#,
     ];
     for fault in expected {

@@ -175,6 +175,28 @@ pub(super) fn variable(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// Reads the SHA-256 of a token.
+pub(super) fn sha256(text: &str) -> Result<[u8; 32], String> {
+    let mut digest = [0; 32];
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let read = |pair: &[u8; 2]| {
+        let digits = pair.iter().all(u8::is_ascii_hexdigit).then_some(pair)?;
+        u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> = pairs.iter().map(read).collect();
+    match bytes {
+        Some(bytes) if rest.is_empty() && bytes.len() == digest.len() => digest.copy_from_slice(&bytes),
+        // The text is not repeated: it may be the token itself.
+        Some(_) | None => {
+            return Err(format!(
+                "the {} bytes here are no SHA-256; expected 64 hexadecimal digits, as `printf %s TOKEN | sha256sum` prints them",
+                text.len()
+            ));
+        }
+    }
+    Ok(digest)
+}
+
 /// Checks a currency's code.
 pub(super) fn currency(text: &str) -> Result<String, String> {
     if text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase()) {

@@ -320,6 +320,7 @@ impl Tools for Catalog {
             let message = self.lists.not_allowed(agent_id, tool);
             return Resolution::Refused(refusal(Reason::ToolNotAllowed, &message));
         };
+        let base_tool = base_tool.as_str();
         let not_batchable = |why: &str| {
             let message = format!("no batch may call the tool `{tool}`: {why}; call it directly");
             Resolution::Refused(refusal(Reason::ToolNotBatchable, &message))
@@ -357,7 +358,7 @@ impl Tools for Catalog {
     }
 
     fn base_tool(&self, agent_id: &str, tool: &str) -> String {
-        self.lists.base_tool(agent_id, tool).unwrap_or(tool).to_owned()
+        self.lists.base_tool(agent_id, tool).unwrap_or_else(|| tool.to_owned())
     }
 }
 

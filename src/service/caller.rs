@@ -123,8 +123,7 @@ impl Caller {
 
 /// Whether the agent may run batches: not unless its list says so (R3).
 pub(super) fn may_run_batches(lists: &ToolLists, agent_id: &str) -> Result<(), Status> {
-    let listed = lists.of(agent_id).is_none_or(|list| list.values().any(|tool| tool == EXECUTE_TOOL_BATCH));
-    if listed {
+    if lists.allows(agent_id, EXECUTE_TOOL_BATCH) {
         return Ok(());
     }
     let message = format!(

@@ -10,6 +10,7 @@ mod foreign;
 mod identity;
 mod key;
 mod page;
+mod people;
 mod status;
 mod stream;
 mod task;
@@ -24,9 +25,9 @@ use std::sync::Arc;
 
 use tonic::codec::CompressionEncoding;
 
-pub use self::tokens::Error as TokenError;
 use self::{batch::Batches, task::Tasks, tool::Tools};
-pub(crate) use self::{foreign::ForeignLayer, identity::IdentityLayer, tokens::Tokens};
+pub(crate) use self::{foreign::ForeignLayer, identity::IdentityLayer, people::People};
+pub use self::{people::ReloadError, tokens::Error as TokenError};
 use crate::{
     clock::Clock,
     dispatch::{MAX_RESULT_BYTES, ToolLists},

@@ -115,7 +115,7 @@ impl Tools {
         // A backend's tool of the same name can never be called, as the batch tools answer to it.
         let served = served.into_iter().map(|listed| listed.tool).filter(|tool| BatchTool::named(&tool.name).is_none());
         let all = served.chain(schema::batch_tools());
-        let Some(list) = self.lists.of(agent_id) else { return Ok(all.collect()) };
+        let Some(list) = self.lists.bindings(agent_id) else { return Ok(all.collect()) };
         let by_name: HashMap<String, proto::Tool> = all.map(|tool| (tool.name.clone(), tool)).collect();
         let bound =
             |(name, base): (&String, &String)| Some(proto::Tool { name: name.clone(), ..by_name.get(base)?.clone() });
@@ -130,6 +130,6 @@ impl Tools {
             let message = self.lists.not_allowed(&context.agent_id, &call.tool);
             return Ok(Callee::NotAllowed(convert::failure(message, "TOOL_NOT_ALLOWED")));
         };
-        Ok(BatchTool::named(base_tool).map_or(Callee::Ordinary, Callee::Batch))
+        Ok(BatchTool::named(&base_tool).map_or(Callee::Ordinary, Callee::Batch))
     }
 }

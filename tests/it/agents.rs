@@ -2,7 +2,7 @@
 
 use tonic::{Code, Request};
 use toolbatch::{
-    config::{Agent, Binding, Config, Operator, Secret},
+    config::{Agent, Binding, Config, Operator, Secret, Token},
     proto::{
         CallErrorReason, EndTaskRequest, ExecuteBatchRequest, ListToolsRequest, SetVariableRequest, SettleKeyRequest,
         batch_event::Event,
@@ -28,13 +28,13 @@ async fn start() -> Rig {
     let secret = |name: &str, token: &str| {
         let path = tokens.path().join(name);
         std::fs::write(&path, token).expect("a file");
-        Secret::File(path)
+        vec![Token::Secret(Secret::File(path))]
     };
     let tool = |name: &str| Binding { name: name.into(), tool: name.into() };
     let orders = Agent {
         id: "orders".into(),
         tenant: "default".into(),
-        token: secret("orders", ORDERS),
+        tokens: secret("orders", ORDERS),
         tools: vec![
             tool("execute_tool_batch"),
             tool("batch_tool"),
@@ -47,10 +47,10 @@ async fn start() -> Rig {
     let reader = Agent {
         id: "reader".into(),
         tenant: "default".into(),
-        token: secret("reader", READER),
+        tokens: secret("reader", READER),
         tools: vec![tool("echo")],
     };
-    let ops = Operator { id: "ops".into(), token: secret("ops", OPS) };
+    let ops = Operator { id: "ops".into(), tokens: secret("ops", OPS) };
     // The tokens are read at the start; their files may go after it.
     Rig::start_with(backend, backends, |config: &mut Config| {
         config.agents = vec![orders, reader];

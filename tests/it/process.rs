@@ -19,6 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Program {
     pub(crate) backend: ScriptedBackend,
     folder: tempfile::TempDir,
+    grace: String,
     environment: Vec<(OsString, OsString)>,
     running: Option<Running>,
 }
@@ -41,6 +42,7 @@ pub(crate) enum Signal {
     Terminate,
     Interrupt,
     Kill,
+    HangUp,
 }
 
 impl Program {
@@ -48,16 +50,23 @@ impl Program {
     pub(crate) async fn new(shutdown_grace: &str) -> Self {
         let backend = ScriptedBackend::start().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let this = Self { backend, folder, environment: Vec::new(), running: None };
-        let text = format!(
-            "listen = \"{}\"\ndata_dir = \"{}\"\nshutdown_grace = \"{shutdown_grace}\"\n\n[[backends]]\nname = \"stub\"\n\
-             addresses = [\"{}\"]\n",
-            this.endpoint(),
-            this.folder.path().join("data").display(),
-            this.backend.address()
-        );
-        std::fs::write(this.config(), text).expect("the configuration is written");
+        let grace = shutdown_grace.to_owned();
+        let this = Self { backend, folder, grace, environment: Vec::new(), running: None };
+        this.configure("");
         this
+    }
+
+    /// Writes the configuration, with this at its end; a process that runs already is not told.
+    pub(crate) fn configure(&self, more: &str) {
+        let text = format!(
+            "listen = \"{}\"\ndata_dir = \"{}\"\nshutdown_grace = \"{}\"\n\n[[backends]]\nname = \"stub\"\n\
+             addresses = [\"{}\"]\n\n{more}",
+            self.endpoint(),
+            self.folder.path().join("data").display(),
+            self.grace,
+            self.backend.address()
+        );
+        std::fs::write(self.config(), text).expect("the configuration is written");
     }
 
     /// What further processes are started with.
@@ -104,15 +113,17 @@ impl Program {
 
     /// Waits until a line of its log holds this.
     pub(crate) async fn logged(&mut self, part: &str) {
+        self.logged_times(part, 1).await;
+    }
+
+    /// Waits until so many lines of its log hold this.
+    pub(crate) async fn logged_times(&mut self, part: &str, times: usize) {
         let log = &mut self.running.as_mut().expect("it runs").log;
-        let waiting = log.wait_for(|log| log.ended || log.lines.iter().any(|line| line.contains(part)));
+        let holds = |log: &Log| log.lines.iter().filter(|line| line.contains(part)).count() >= times;
+        let waiting = log.wait_for(|log| log.ended || holds(log));
         let log = tokio::time::timeout(PATIENCE, waiting).await;
         let log = log.unwrap_or_else(|_| panic!("the program never says {part:?}")).expect("the reader lives");
-        assert!(
-            log.lines.iter().any(|line| line.contains(part)),
-            "it ended without {part:?}:\n{}",
-            log.lines.join("\n")
-        );
+        assert!(holds(&log), "it ended without {part:?}:\n{}", log.lines.join("\n"));
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -120,6 +131,7 @@ impl Program {
             Signal::Terminate => "TERM",
             Signal::Interrupt => "INT",
             Signal::Kill => "KILL",
+            Signal::HangUp => "HUP",
         };
         let pid = self.running.as_ref().expect("it runs").child.id();
         let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().expect("there is a shell");

@@ -1,15 +1,19 @@
 //! `[[agents]]` and `[[operators]]`: who is asked for a token, and what each agent may call.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::collections::HashMap;
 
 use toml::de::{DeTable, DeValue};
 
 use super::{Field, Reader, TOP, Value};
-use crate::config::{Agent, Binding, DEFAULT_TENANT, Operator, Secret, value};
+use crate::config::{Agent, Binding, DEFAULT_TENANT, Operator, Secret, Token, value};
 
-const AGENT: [&str; 5] = ["id", "tenant", "token_env", "token_file", "tools"];
-const OPERATOR: [&str; 3] = ["id", "token_env", "token_file"];
+const AGENT: [&str; 6] = ["id", "tenant", "token_env", "token_file", "token_sha256", "tools"];
+const OPERATOR: [&str; 4] = ["id", "token_env", "token_file", "token_sha256"];
+const TOKENS: [&str; 3] = ["token_env", "token_file", "token_sha256"];
 const BINDING: [&str; 2] = ["name", "tool"];
+
+/// The most tokens of one: the old, the new, and some to spare.
+const MAX_TOKENS: usize = 8;
 
 /// The most tools of one agent. Models choose badly among far fewer.
 const MAX_TOOLS: usize = 1_000;
@@ -17,7 +21,7 @@ const MAX_TOOLS: usize = 1_000;
 impl Reader<'_> {
     pub(super) fn agents(&mut self, field: Field<'_, '_>) -> Vec<Agent> {
         self.each(field, &AGENT, |reader, entry, table, path| {
-            let (id, token) = reader.person(entry, table, path);
+            let (id, tokens) = reader.person(entry, table, path);
             let name = format!("{path}.tenant");
             let tenant = table
                 .get("tenant")
@@ -30,14 +34,14 @@ impl Reader<'_> {
                     .missing(entry, path, "tools = [\"execute_tool_batch\", \"create_order\"]")
                     .unwrap_or_default(),
             };
-            Agent { id, tenant, token, tools }
+            Agent { id, tenant, tokens, tools }
         })
     }
 
     pub(super) fn operators(&mut self, field: Field<'_, '_>) -> Vec<Operator> {
         self.each(field, &OPERATOR, |reader, entry, table, path| {
-            let (id, token) = reader.person(entry, table, path);
-            Operator { id, token }
+            let (id, tokens) = reader.person(entry, table, path);
+            Operator { id, tokens }
         })
     }
 
@@ -78,32 +82,61 @@ impl Reader<'_> {
         all
     }
 
-    fn person(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> (String, Secret) {
+    fn person(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> (String, Vec<Token>) {
         let name = format!("{path}.id");
         let id = match table.get("id") {
             Some(value) => self.text(Field { value, name: &name }, "an id", value::id),
             None => self.missing(entry, path, "id = \"orders\""),
         };
-        (id.unwrap_or_default(), self.secret(entry, table, path))
+        (id.unwrap_or_default(), self.tokens(entry, table, path))
     }
 
-    fn secret(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> Secret {
-        let (env_name, file_name) = (format!("{path}.token_env"), format!("{path}.token_file"));
-        let secret = match (table.get("token_env"), table.get("token_file")) {
-            (Some(value), None) => {
-                self.text(Field { value, name: &env_name }, "a variable's name", value::variable).map(Secret::Env)
+    /// Each kind of token alone or in an array, so that an old and a new one hold at the same time.
+    fn tokens(&mut self, entry: &Value<'_>, table: &DeTable<'_>, path: &str) -> Vec<Token> {
+        let (mut tokens, mut count) = (Vec::new(), 0);
+        for key in TOKENS {
+            let Some(value) = table.get(key) else { continue };
+            let name = format!("{path}.{key}");
+            if let DeValue::Array(entries) = value.get_ref() {
+                count += entries.len();
+                for (index, value) in entries.iter().enumerate() {
+                    let name = format!("{name}[{index}]");
+                    tokens.extend(self.token(key, Field { value, name: &name }));
+                }
+            } else {
+                count += 1;
+                tokens.extend(self.token(key, Field { value, name: &name }));
             }
-            (None, Some(value)) => {
-                self.text(Field { value, name: &file_name }, "a path", value::folder).map(Secret::File)
+        }
+        match count {
+            0 => self
+                .missing(
+                    entry,
+                    path,
+                    "token_env = \"ORDERS_TOKEN\", token_file = \"orders.token\", or token_sha256 = \"...\"",
+                )
+                .unwrap_or(tokens),
+            1..=MAX_TOKENS => tokens,
+            _ => {
+                self.faults
+                    .add(entry.span().start, format!("{path} has {count} tokens; expected at most {MAX_TOKENS}"));
+                tokens
             }
-            (Some(_), Some(value)) => {
-                self.fault(Field { value, name: &file_name }, "token_env stands there too; expected one of them");
-                None
+        }
+    }
+
+    fn token(&mut self, key: &str, field: Field<'_, '_>) -> Option<Token> {
+        match key {
+            "token_env" => {
+                let name = self.text(field, "a variable's name", value::variable)?;
+                Some(Token::Secret(Secret::Env(name)))
             }
-            (None, None) => self.missing(entry, path, "token_env = \"ORDERS_TOKEN\", or token_file = \"orders.token\""),
-        };
-        // What is faulty is never used.
-        secret.unwrap_or(Secret::File(PathBuf::new()))
+            "token_file" => {
+                let path = self.text(field, "a path", value::folder)?;
+                Some(Token::Secret(Secret::File(path)))
+            }
+            _ => self.text(field, "a token's SHA-256", value::sha256).map(Token::Sha256),
+        }
     }
 
     fn bindings(&mut self, field: Field<'_, '_>) -> Vec<Binding> {

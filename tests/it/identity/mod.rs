@@ -2,9 +2,12 @@
 
 mod exchange;
 mod isolation;
+mod rotation;
+
+use std::fmt::Write as _;
 
 use tonic::Request;
-use toolbatch::config::{Agent, Binding, Config, Operator, Secret};
+use toolbatch::config::{Agent, Binding, Config, Operator, Secret, Token};
 
 use crate::{backend::ScriptedBackend, rig::Rig};
 
@@ -25,12 +28,12 @@ async fn start() -> Rig {
     let secret = |token: &str| {
         let path = folder.path().join(token);
         std::fs::write(&path, token).expect("a file");
-        Secret::File(path)
+        vec![Token::Secret(Secret::File(path))]
     };
     let agent = |id: &str, tenant: &str, token: &str, tools: &[&str]| Agent {
         id: id.into(),
         tenant: tenant.into(),
-        token: secret(token),
+        tokens: secret(token),
         tools: tools.iter().map(|name| Binding { name: (*name).into(), tool: (*name).into() }).collect(),
     };
     let every = ["execute_tool_batch", "batch_tool", "echo", "effect", "fail", "status", "silent"];
@@ -39,7 +42,7 @@ async fn start() -> Rig {
         agent("reader", "acme", READER, &["echo"]),
         agent("spy", "globex", SPY, &every),
     ];
-    let operators = vec![Operator { id: "ops".into(), token: secret(OPS) }];
+    let operators = vec![Operator { id: "ops".into(), tokens: secret(OPS) }];
     // The tokens are read at the start; their files may go after it.
     Rig::start_with(backend, backends, |config: &mut Config| {
         config.agents = agents;
@@ -59,4 +62,11 @@ fn with<T>(token: &str, message: T) -> Request<T> {
 fn within<T>(tenant: &str, mut request: Request<T>) -> Request<T> {
     request.metadata_mut().insert("toolbatch-tenant", tenant.parse().expect("a header"));
     request
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("text takes all");
+        text
+    })
 }
