@@ -3,6 +3,7 @@
 mod exchange;
 mod isolation;
 mod rotation;
+mod rows;
 
 use std::fmt::Write as _;
 
