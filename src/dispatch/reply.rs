@@ -91,7 +91,7 @@ async fn checked_result(text: String) -> Result<Bytes, String> {
 }
 
 fn check_json(text: &str) -> Result<(), String> {
-    json::check_result(text).map_err(|fault| format!("its result is not JSON: {fault}"))
+    json::check_result(text).map_err(|fault| format!("its result is not JSON: {}", fault.without_text()))
 }
 
 fn too_large(what: &str) -> String {

@@ -60,6 +60,18 @@ impl Fault {
     pub(super) fn malformed(text: &str, at: usize, expected: &'static str) -> Self {
         Self::Malformed { place: Place::of(text, at), expected, found: found(text, at) }
     }
+
+    /// The fault without what the text has there, for messages that others read than who wrote the text.
+    #[must_use]
+    pub fn without_text(&self) -> String {
+        match self {
+            Self::Malformed { place, expected, .. } => format!("{place}: expected {expected}"),
+            Self::DuplicateMember { place, .. } => format!("a member stands twice in one object, at {place}"),
+            Self::NotAnObject(_) | Self::LoneSurrogate { .. } | Self::TooDeep { .. } | Self::TooManyNodes { .. } => {
+                self.to_string()
+            }
+        }
+    }
 }
 
 /// What the text has at a fault: one punctuation mark, or the word up to the next one.

@@ -97,6 +97,14 @@ fn a_fault_shows_a_word_of_what_it_found() {
 }
 
 #[test]
+fn a_fault_can_be_told_without_the_text() {
+    let told = |text: &str| check_args(text).unwrap_err().without_text();
+    assert_eq!(told(r#"{"a":secret}"#), "line 1, column 6: expected a value");
+    assert_eq!(told(r#"{"secret":1,"secret":2}"#), "a member stands twice in one object, at line 1, column 13");
+    assert_eq!(told("5"), "expected one JSON object, found a number");
+}
+
+#[test]
 fn r6_a_result_may_repeat_members_nest_without_end_and_hold_lone_surrogates() {
     for text in ["null", "0", "\"\"", r#"{"a":1,"a":2}"#, r#""\ud800""#, r#"{"\udc00":1}"#, "  []\n"] {
         assert_eq!(check_result(text), Ok(()), "{text:?}");
