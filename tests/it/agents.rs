@@ -16,9 +16,9 @@ use crate::{
     rig::{Rig, batch, batch_with, call, keyed},
 };
 
-const ORDERS: &str = "orders-token-0123456789";
-const READER: &str = "reader-token-0123456789";
-const OPS: &str = "ops-token-0123456789abc";
+const ORDERS: &str = "orders-token-canary-secret-7f3a9";
+const READER: &str = "reader-token-canary-secret-7f3a9";
+const OPS: &str = "ops-token-canary-secret-7f3a9";
 
 /// A server with two agents and an operator; one agent may run batches.
 async fn start() -> Rig {
@@ -96,7 +96,7 @@ async fn every_service_but_health_asks_for_a_token() {
     denied(&rig.get_batch("x").await.expect_err("no token"));
     denied(&rig.set_variable("T", "", "1").await.expect_err("no token"));
     denied(&rig.tools().list_tools(ListToolsRequest::default()).await.expect_err("no token"));
-    for wrong in ["", "orders-token-0123456788", "orders"] {
+    for wrong in ["", "orders-token-canary-secret-7f3a8", "orders"] {
         let error = run(&rig, wrong, effect()).await.expect_err("no token of anyone's");
         assert_eq!(error.0, Code::Unauthenticated, "{wrong:?}");
     }

@@ -4,6 +4,7 @@ mod agents;
 mod backend;
 mod backends;
 mod batches;
+mod canary;
 mod commands;
 mod counts;
 mod direct;

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::{backend::ScriptedBackend, rig::Client};
+use crate::{backend::ScriptedBackend, canary, rig::Client};
 
 /// Only a test that already failed waits this long.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -102,6 +102,7 @@ impl Program {
         let (sender, log) = watch::channel(Log::default());
         let reader = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
+                canary::look(&line);
                 sender.send_modify(|log| log.lines.push(line));
             }
             sender.send_modify(|log| log.ended = true);
@@ -124,6 +125,11 @@ impl Program {
         let log = tokio::time::timeout(PATIENCE, waiting).await;
         let log = log.unwrap_or_else(|_| panic!("the program never says {part:?}")).expect("the reader lives");
         assert!(holds(&log), "it ended without {part:?}:\n{}", log.lines.join("\n"));
+    }
+
+    /// The lines of its log so far.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.running.as_ref().expect("it runs").log.borrow().lines.clone()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -150,6 +156,7 @@ impl Program {
         let log = log.borrow().lines.join("\n");
         assert!(over, "the program does not end:\n{log}");
         assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
+        canary::must_be_caged();
         status
     }
 
@@ -166,6 +173,7 @@ impl Drop for Program {
             // It may have ended by itself.
             let _ = running.child.kill();
             let _ = running.child.wait();
+            canary::must_be_caged();
         }
     }
 }

@@ -17,7 +17,7 @@ use toolbatch::{
     store::Store,
 };
 
-use crate::backend::ScriptedBackend;
+use crate::{backend::ScriptedBackend, canary};
 
 /// What tests take from a stream at once: the largest summaries and results.
 const MAX_MESSAGE: usize = 80 * 1024 * 1024;
@@ -60,6 +60,7 @@ impl Rig {
             ..Config::default()
         };
         change(&mut config);
+        canary::watch();
         let server = Server::start(config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
         Self { backend, client, data, config, server: Some(server) }
@@ -81,6 +82,7 @@ impl Rig {
             ..Config::default()
         };
         change(&mut config);
+        canary::watch();
         let server = Server::start_on(store, config.clone()).await.expect("the server starts");
         let client = Client::connect(server.endpoint()).await;
         Self { backend, client, data, config, server: Some(server) }
@@ -116,6 +118,13 @@ impl Rig {
 
     pub(crate) fn endpoint(&self) -> &str {
         self.server.as_ref().expect("it runs").endpoint()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        drop(self.server.take());
+        canary::must_be_caged();
     }
 }
 

@@ -4,6 +4,7 @@ mod exchange;
 mod isolation;
 mod rotation;
 mod rows;
+mod secrets;
 
 use std::fmt::Write as _;
 
@@ -13,13 +14,13 @@ use toolbatch::config::{Agent, Binding, Config, Operator, Secret, Token};
 use crate::{backend::ScriptedBackend, rig::Rig};
 
 /// An agent of the tenant "acme", which has something to hide.
-const ORDERS: &str = "orders-token-0123456789";
+const ORDERS: &str = "orders-token-canary-secret-7f3a9";
 /// An agent of the same tenant that may run no batches.
-const READER: &str = "reader-token-0123456789";
+const READER: &str = "reader-token-canary-secret-7f3a9";
 /// An agent of the tenant "globex".
-const SPY: &str = "spy-token-0123456789abc";
+const SPY: &str = "spy-token-canary-secret-7f3a9";
 /// An operator.
-const OPS: &str = "ops-token-0123456789abc";
+const OPS: &str = "ops-token-canary-secret-7f3a9";
 
 /// A server of two tenants.
 async fn start() -> Rig {
@@ -37,7 +38,7 @@ async fn start() -> Rig {
         tokens: secret(token),
         tools: tools.iter().map(|name| Binding { name: (*name).into(), tool: (*name).into() }).collect(),
     };
-    let every = ["execute_tool_batch", "batch_tool", "echo", "effect", "fail", "status", "silent"];
+    let every = ["execute_tool_batch", "batch_tool", "echo", "effect", "fail", "raw", "status", "silent"];
     let agents = vec![
         agent("orders", "acme", ORDERS, &every),
         agent("reader", "acme", READER, &["echo"]),
