@@ -8,6 +8,7 @@ mod control;
 pub mod dispatch;
 pub mod engine;
 pub mod json;
+mod listen;
 pub mod prices;
 #[allow(
     clippy::all,

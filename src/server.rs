@@ -1,44 +1,34 @@
 //! The server as a whole: the store, the engine on it, the gRPC edge in front, and their end.
 
-use std::{
-    io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use http::{Request, Response};
 use tokio::{
-    net::UnixListener,
     sync::{oneshot, watch},
     task::JoinSet,
     time::timeout,
 };
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::{
-    server::NamedService,
-    transport::{
-        Server as Transport,
-        server::{Router, TcpIncoming},
-    },
-};
+use tonic::{body::Body, server::NamedService, service::Routes};
 use tonic_health::server::HealthReporter;
-use tower::layer::util::{Identity, Stack};
+use tower::{Layer as _, Service};
 
 use crate::{
     clock::Clock,
-    config::{Config, Listen},
+    config::Config,
     control::Control,
     dispatch::Backends,
     engine::{self, Engine, Running},
+    listen::Listener,
     prices::Prices,
     proto::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, ForeignLayer, IdentityLayer, People},
+    service::{self, DeadlineLayer, ForeignLayer, IdentityLayer, People},
     store::{self, Embedded, Store},
 };
+
+pub use crate::listen::Error as ListenError;
 
 /// How long the start waits for backends to be listed once. Those that take longer are listed as they come.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
@@ -48,14 +38,9 @@ const CLOSING: Duration = Duration::from_secs(1);
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Nothing can listen there.
-    #[error("cannot listen on {at}: {cause}; choose another address with `listen`, or stop what holds it")]
-    Listen {
-        /// The address.
-        at: String,
-        /// What the system says.
-        cause: io::Error,
-    },
+    /// Nothing can listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// The store is refused.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -90,7 +75,6 @@ impl From<engine::StartError> for StartError {
 /// A running server. Dropping it ends it as a crash would; [`Server::stop`] ends it well.
 pub struct Server {
     endpoint: String,
-    socket: Option<PathBuf>,
     engine: Engine,
     running: Running,
     people: People,
@@ -100,7 +84,7 @@ pub struct Server {
     shutdown_grace: Duration,
     close: Option<oneshot::Sender<()>>,
     control: Option<Control>,
-    transport: JoinSet<Result<(), tonic::transport::Error>>,
+    transport: JoinSet<()>,
 }
 
 impl Server {
@@ -134,7 +118,9 @@ impl Server {
         };
         let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
-        let (health, router) = router(&engine, clock, &people, config.prices).await;
+        let listener = Listener::bind(&config.listen, config.tls.as_ref(), config.limits).await?;
+        let endpoint = listener.endpoint();
+        let (health, requests) = requests(&engine, clock, &people, config.prices).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -143,26 +129,17 @@ impl Server {
             let _ = closed.await;
         };
         let mut transport = JoinSet::new();
-        let (endpoint, socket) = match &config.listen {
-            Listen::Tcp(address) => {
-                let (incoming, address) = listen_tcp(*address)?;
-                transport.spawn(router.serve_with_incoming_shutdown(incoming, closed));
-                (format!("http://{address}"), None)
-            }
-            Listen::Unix(path) => {
-                let incoming = UnixListenerStream::new(listen_unix(path).await?);
-                transport.spawn(router.serve_with_incoming_shutdown(incoming, closed));
-                (format!("unix:{}", path.display()), Some(path.clone()))
-            }
-        };
-        if !config.listen.is_local() && !open_mode {
-            tracing::warn!(endpoint, "tokens arrive unencrypted: put a proxy that speaks TLS in front");
+        transport.spawn(listener.serve(requests, closed));
+        if !config.listen.is_local() && !open_mode && config.tls.is_none() {
+            tracing::warn!(
+                endpoint,
+                "tokens arrive unencrypted: put a proxy that speaks TLS in front, or configure [tls]"
+            );
         }
         tracing::info!(endpoint, "serving");
         let shutdown_grace = config.shutdown_grace;
         Ok(Self {
             endpoint,
-            socket,
             engine,
             running,
             people,
@@ -200,7 +177,6 @@ impl Server {
         self.close_doors().await;
         let _ = timeout(CLOSING, self.transport.join_next()).await;
         self.transport.shutdown().await;
-        self.remove_socket();
     }
 
     /// Stops well: health says `NOT_SERVING`, no further call starts, running ones have `shutdown_grace`, streams end with
@@ -213,7 +189,6 @@ impl Server {
         // Streams have their ends now; whoever holds a connection open beyond that is cut off.
         let _ = timeout(CLOSING, self.transport.join_next()).await;
         self.transport.shutdown().await;
-        self.remove_socket();
         self.running.join();
         ended
     }
@@ -228,19 +203,18 @@ impl Server {
             let _ = close.send(());
         }
     }
-
-    fn remove_socket(&self) {
-        if let Some(socket) = &self.socket {
-            // A stale socket is replaced at the next start.
-            let _ = std::fs::remove_file(socket);
-        }
-    }
 }
 
-type Layered = Router<Stack<IdentityLayer, Stack<ForeignLayer, Identity>>>;
-
-/// All services behind one listener.
-async fn router(engine: &Engine, clock: Clock, people: &People, prices: Prices) -> (HealthReporter, Layered) {
+/// All services behind their layers: from the outside in, statuses get their form, callers their identity, requests their deadline.
+async fn requests(
+    engine: &Engine,
+    clock: Clock,
+    people: &People,
+    prices: Prices,
+) -> (
+    HealthReporter,
+    impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync + use<>,
+) {
     let (health, health_service) = tonic_health::server::health_reporter();
     set_health(&health, *engine.takes_work().borrow()).await;
     let reflection = || {
@@ -248,16 +222,16 @@ async fn router(engine: &Engine, clock: Clock, people: &People, prices: Prices) 
             .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    let router = Transport::builder()
-        .layer(ForeignLayer)
-        .layer(IdentityLayer(Arc::clone(&people.tokens)))
-        .add_service(health_service)
+    let mut routes = Routes::new(health_service)
         .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&people.lists)))
         .add_service(service::task_service(engine.clone(), Arc::new(prices)))
-        .add_service(service::tool_service(engine.clone(), Arc::clone(&people.lists)))
-        .add_optional_service(reflection().build_v1().ok())
-        .add_optional_service(reflection().build_v1alpha().ok());
-    (health, router)
+        .add_service(service::tool_service(engine.clone(), Arc::clone(&people.lists)));
+    if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
+        routes = routes.add_service(v1).add_service(v1alpha);
+    }
+    let routes = routes.prepare();
+    let identity = IdentityLayer(Arc::clone(&people.tokens));
+    (health, ForeignLayer.layer(identity.layer(DeadlineLayer.layer(routes))))
 }
 
 async fn set_health(health: &HealthReporter, serves: bool) {
@@ -285,25 +259,4 @@ fn service_names() -> [&'static str; 4] {
 
 fn name_of<S: NamedService>() -> &'static str {
     S::NAME
-}
-
-fn listen_tcp(address: SocketAddr) -> Result<(TcpIncoming, SocketAddr), StartError> {
-    let refused = |cause| StartError::Listen { at: address.to_string(), cause };
-    let incoming = TcpIncoming::bind(address).map_err(refused)?.with_nodelay(Some(true));
-    let bound = incoming.local_addr().map_err(refused)?;
-    Ok((incoming, bound))
-}
-
-/// A socket file outlives the process that made it: one that nobody listens on is replaced.
-async fn listen_unix(path: &Path) -> Result<UnixListener, StartError> {
-    let refused = |cause| StartError::Listen { at: format!("unix:{}", path.display()), cause };
-    match tokio::net::UnixStream::connect(path).await {
-        Ok(_) => return Err(refused(io::ErrorKind::AddrInUse.into())),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            std::fs::remove_file(path).map_err(refused)?;
-        }
-        // There is nothing to replace, or binding will say what is wrong.
-        Err(_) => {}
-    }
-    UnixListener::bind(path).map_err(refused)
 }

@@ -213,21 +213,23 @@ pub(crate) enum StoreCommand {
     },
 }
 
-/// Which server, and whose things there.
-#[derive(Args, Clone, Debug)]
+/// Where a server is, how it is known, and whose things there.
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerArgs {
-    #[arg(long = "server", help = "The server: http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
+    #[arg(long = "server", help = "The server: https://HOST:PORT, http://HOST:PORT or unix:/PATH", value_name = "URL", env = "TOOLBATCH_SERVER", default_value = DEFAULT_SERVER)]
     pub(crate) url: String,
     /// The tenant, for operators; without it "default". An agent's is that of its token.
     #[arg(long, value_name = "TENANT", env = "TOOLBATCH_TENANT", value_parser = config::tenant)]
     pub(crate) tenant: Option<String>,
-}
-
-impl ServerArgs {
-    /// The server at this address, without a tenant's name.
-    pub(crate) fn at(url: impl Into<String>) -> Self {
-        Self { url: url.into(), tenant: None }
-    }
+    /// PEM file with the authority that signed the server's certificate; without it, those that the system trusts.
+    #[arg(long, value_name = "FILE", env = "TOOLBATCH_CA")]
+    pub(crate) ca: Option<PathBuf>,
+    /// PEM file with the client's own certificate, where the server asks for one.
+    #[arg(id = "client_cert", long = "cert", value_name = "FILE", env = "TOOLBATCH_CERT", requires = "client_key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// PEM file with the private key of --cert.
+    #[arg(id = "client_key", long = "key", value_name = "FILE", env = "TOOLBATCH_KEY", requires = "client_cert")]
+    pub(crate) key: Option<PathBuf>,
 }
 
 /// How to reach the server, and in which form to show what it says.

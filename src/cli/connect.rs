@@ -1,12 +1,12 @@
 //! The connection to a server.
 
-use std::{error::Error, future::Future, time::Duration};
+use std::{error::Error, fs, future::Future, path::Path, time::Duration};
 
 use tonic::{
     Request, Response, Status,
     metadata::{Ascii, MetadataValue},
     service::{Interceptor, interceptor::InterceptedService},
-    transport::{Channel, Endpoint},
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
 
 use super::{args::ServerArgs, exit::Failure, refusal};
@@ -77,6 +77,13 @@ impl Interceptor for Bearer {
     }
 }
 
+impl ServerArgs {
+    /// A server that is known by its address alone.
+    pub(crate) fn at(url: &str) -> Self {
+        Self { url: url.to_owned(), ..Self::default() }
+    }
+}
+
 /// A connection. It comes back by itself when it breaks: each call on it may fail, and the next one connects again.
 pub(crate) struct Link {
     server: ServerArgs,
@@ -87,7 +94,7 @@ impl Link {
     /// Connects, so that a wrong address is known at once.
     pub(crate) async fn open(server: &ServerArgs) -> Result<Self, Failure> {
         let url = &server.url;
-        let endpoint = endpoint(url).map_err(Failure::Refused)?;
+        let endpoint = endpoint(url).and_then(|endpoint| secured(endpoint, server)).map_err(Failure::Refused)?;
         let bearer = Bearer::new(server.tenant.as_deref())?;
         let channel = endpoint.connect().await.map_err(|error| {
             Failure::Unreachable(format!(
@@ -125,11 +132,21 @@ impl Link {
     }
 }
 
-/// `toolbatch` and the words after it, for a person to type: with server and tenant where they are not the defaults.
-pub(crate) fn command(ServerArgs { url, tenant }: &ServerArgs, words: &str) -> String {
-    let server = if url == DEFAULT_SERVER { String::new() } else { format!(" --server {url}") };
-    let tenant = tenant.as_ref().map_or_else(String::new, |tenant| format!(" --tenant {tenant}"));
-    format!("toolbatch {words}{server}{tenant}")
+/// `toolbatch` and the words after it, for a person to type: with what says which server, where that is not the default.
+pub(crate) fn command(ServerArgs { url, tenant, ca, cert, key }: &ServerArgs, words: &str) -> String {
+    let mut text = format!("toolbatch {words}");
+    if url != DEFAULT_SERVER {
+        text.extend([" --server ", url]);
+    }
+    if let Some(tenant) = tenant {
+        text.extend([" --tenant ", tenant]);
+    }
+    for (flag, file) in [(" --ca ", ca), (" --cert ", cert), (" --key ", key)] {
+        if let Some(file) = file {
+            text.extend([flag, &file.display().to_string()]);
+        }
+    }
+    text
 }
 
 /// The answer to one question, or why there is none.
@@ -141,13 +158,10 @@ pub(crate) async fn answer<T>(call: impl Future<Output = Result<Response<T>, Sta
     }
 }
 
-/// The endpoint of `http://host:port`, `host:port`, `unix:/path` or `unix:///path`.
+/// The endpoint of `https://host:port`, `http://host:port`, `host:port`, `unix:/path` or `unix:///path`.
 pub(crate) fn endpoint(url: &str) -> Result<Endpoint, String> {
-    let expected = "expected http://HOST:PORT or unix:/PATH";
-    if url.starts_with("https://") {
-        return Err(format!("{url}: this client does not speak TLS; {expected}"));
-    }
-    let full = if url.starts_with("unix:") || url.starts_with("http://") {
+    let expected = "expected https://HOST:PORT, http://HOST:PORT or unix:/PATH";
+    let full = if ["unix:", "http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
         url.to_owned()
     } else if url.contains("://") {
         return Err(format!("{url}: {expected}"));
@@ -159,6 +173,29 @@ pub(crate) fn endpoint(url: &str) -> Result<Endpoint, String> {
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT))
+}
+
+/// With the certificates that a server is known by, and shows itself to know; what they are for is `https://` alone.
+fn secured(endpoint: Endpoint, server: &ServerArgs) -> Result<Endpoint, String> {
+    let ServerArgs { url, ca, cert, key, tenant: _ } = server;
+    if !url.starts_with("https://") {
+        return match [("--ca", ca), ("--cert", cert)].into_iter().find(|(_, file)| file.is_some()) {
+            Some((flag, _)) => Err(format!("{url}: {flag} is for TLS; expected https://HOST:PORT")),
+            None => Ok(endpoint),
+        };
+    }
+    let read = |flag: &str, file: &Path| fs::read(file).map_err(|error| format!("{flag} {}: {error}", file.display()));
+    let mut tls = ClientTlsConfig::new();
+    tls = match ca {
+        Some(file) => tls.ca_certificate(Certificate::from_pem(read("--ca", file)?)),
+        None => tls.with_native_roots(),
+    };
+    if let (Some(cert), Some(key)) = (cert, key) {
+        tls = tls.identity(Identity::from_pem(read("--cert", cert)?, read("--key", key)?));
+    }
+    endpoint
+        .tls_config(tls)
+        .map_err(|error| format!("{url}: the certificates cannot be used: {}; expected PEM files", root_cause(&error)))
 }
 
 /// The message at the root of a chain: "Connection refused" instead of "transport error".
@@ -176,23 +213,38 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_in_their_usual_spellings() {
-        for url in ["http://127.0.0.1:50051", "localhost:50051", "unix:/run/toolbatch.sock", "unix:///run/t.sock"] {
+        for url in [
+            "http://127.0.0.1:50051",
+            "https://batches.example:443",
+            "localhost:50051",
+            "unix:/run/toolbatch.sock",
+            "unix:///run/t.sock",
+        ] {
             assert!(endpoint(url).is_ok(), "{url}");
         }
-        assert_eq!(
-            endpoint("https://host:1").unwrap_err(),
-            "https://host:1: this client does not speak TLS; expected http://HOST:PORT or unix:/PATH"
-        );
-        assert_eq!(endpoint("ftp://host").unwrap_err(), "ftp://host: expected http://HOST:PORT or unix:/PATH");
+        let expected = "expected https://HOST:PORT, http://HOST:PORT or unix:/PATH";
+        assert_eq!(endpoint("ftp://host").unwrap_err(), format!("ftp://host: {expected}"));
+        assert!(endpoint("http://a b").unwrap_err().starts_with(&format!("http://a b: {expected}; ")));
+    }
+
+    #[test]
+    fn certificates_are_for_tls_alone_and_named_when_they_are_missing() {
+        let secured = |url: &str| {
+            let server = ServerArgs { ca: Some("/nowhere/ca.pem".into()), ..ServerArgs::at(url) };
+            secured(endpoint(url).unwrap(), &server).unwrap_err()
+        };
+        assert_eq!(secured("http://host:1"), "http://host:1: --ca is for TLS; expected https://HOST:PORT");
         assert!(
-            endpoint("http://a b").unwrap_err().starts_with("http://a b: expected http://HOST:PORT or unix:/PATH; ")
+            secured("https://host:1").starts_with("--ca /nowhere/ca.pem: No such file"),
+            "{}",
+            secured("https://host:1")
         );
     }
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_unreachable() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let Err(failure) = Link::open(&ServerArgs::at(format!("http://{free}"))).await else {
+        let Err(failure) = Link::open(&ServerArgs::at(&format!("http://{free}"))).await else {
             panic!("something listens")
         };
         assert_eq!(failure.exit().code(), 3);

@@ -14,6 +14,7 @@ Environment:
   TOOLBATCH_SERVER  the server, as --server
   TOOLBATCH_TENANT  the tenant, as --tenant
   TOOLBATCH_TOKEN   the token, where the server asks for one
+  TOOLBATCH_CA, TOOLBATCH_CERT, TOOLBATCH_KEY   as --ca, --cert and --key
   NO_COLOR          set to anything: no colour";
 
 pub(super) const TOP_HELP: &str = "\

@@ -75,7 +75,7 @@ fn stop_at_once(signal: &str) -> ! {
 pub(crate) fn not_started(error: &StartError) -> Failure {
     match error {
         StartError::Store(_) => Failure::StoreRefused(error.to_string()),
-        StartError::Listen { .. }
+        StartError::Listen(_)
         | StartError::Backends(_)
         | StartError::Tokens(_)
         | StartError::Engine(_)
@@ -110,12 +110,13 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::ListenError;
 
     #[test]
     fn a_start_that_fails_tells_configuration_from_store() {
         let code = |error| not_started(&error).exit().code();
         let cause = io::ErrorKind::AddrInUse.into();
-        assert_eq!(code(StartError::Listen { at: "127.0.0.1:50051".into(), cause }), 2);
+        assert_eq!(code(ListenError::Bind { at: "127.0.0.1:50051".into(), cause }.into()), 2);
         assert_eq!(code(StartError::Store(store::Error::Damaged("data/journal".into()))), 4);
         assert_eq!(store_failed(&store::Error::Failed("data/journal: EIO".into())).exit().code(), 5);
     }

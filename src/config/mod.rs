@@ -13,12 +13,14 @@ use std::{
 };
 
 mod error;
+mod limits;
 mod read;
 #[cfg(test)]
 mod tests;
 mod value;
 
 pub use error::{Error, Fault};
+pub use limits::Limits;
 pub(crate) use value::tenant;
 
 use crate::prices::Prices;
@@ -72,8 +74,12 @@ pub struct Config {
     pub retention: Duration,
     /// Bound on one attempt of one call, where neither the batch nor the tool sets one; above 0, to [`MAX_CALL_TIMEOUT`].
     pub call_timeout: Duration,
-    /// Listen beyond loopback and Unix sockets although nobody is asked for a token.
+    /// Listen beyond loopback and Unix sockets although nobody is asked for a token, or tokens arrive unencrypted.
     pub insecure: bool,
+    /// The certificates of a TCP port; none: it speaks no TLS.
+    pub tls: Option<Tls>,
+    /// The bounds on connections and on what they bring.
+    pub limits: Limits,
     /// Tools that no batch may call: names, or prefixes that end in `*`. `execute_tool_batch`, `batch_tool` and tools that
     /// declare `pauses` are refused whatever stands here.
     pub not_batchable: Vec<String>,
@@ -94,6 +100,17 @@ pub enum Listen {
     Tcp(SocketAddr),
     /// `unix:/run/toolbatch.sock`.
     Unix(PathBuf),
+}
+
+/// What the listener shows, and asks for, before anything is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Its certificate chain, PEM.
+    pub cert: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+    /// Who signs the certificates that clients have to show, PEM; none: clients show none.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// A tool backend of the configuration.
@@ -169,6 +186,8 @@ impl Default for Config {
             retention: Duration::from_hours(30 * 24),
             call_timeout: Duration::from_mins(5),
             insecure: false,
+            tls: None,
+            limits: Limits::default(),
             not_batchable: NOT_BATCHABLE.map(String::from).to_vec(),
             backends: Vec::new(),
             agents: Vec::new(),

@@ -1,5 +1,6 @@
 //! From TOML to a [`Config`]: walks the parsed text, so that every value and every unknown field has its place.
 
+mod listener;
 mod prices;
 
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
@@ -23,13 +24,15 @@ const MAX_ADDRESSES: usize = 16;
 /// How alike (Jaro) an unknown field and a known one must be to be offered as what was meant; clap's threshold for flags.
 const ALIKE: f64 = 0.7;
 
-const TOP: [&str; 11] = [
+const TOP: [&str; 13] = [
     "listen",
     "data_dir",
     "shutdown_grace",
     "retention",
     "call_timeout",
     "insecure",
+    "tls",
+    "limits",
     "not_batchable",
     "backends",
     "agents",
@@ -87,10 +90,15 @@ impl Reader<'_> {
         let listen = get("listen").and_then(|field| self.text(field, "an address", value::listen));
         let insecure = get("insecure").and_then(|field| self.boolean(field));
         // Where `insecure` is faulty, that is the fault to mend first.
-        let guarded = get("agents").or(get("operators")).is_some();
-        let reachable = guarded || insecure.unwrap_or(get("insecure").is_some());
-        if let (Some(field), Some(listen), false) = (get("listen"), &listen, reachable) {
-            self.guard_open_mode(field, listen);
+        let exposed = !insecure.unwrap_or(get("insecure").is_some());
+        let asks = get("agents").or(get("operators")).is_some();
+        let tls = get("tls").and_then(|field| self.tls(field));
+        if let (Some(field), Some(listen), true) = (get("listen"), &listen, exposed) {
+            let knows = asks || tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+            self.guard(field, listen, knows, get("tls").is_some());
+        }
+        if let (Some(field), Some(listen)) = (get("tls"), &listen) {
+            self.guard_tls(field, listen);
         }
         Config {
             data_dir: get("data_dir")
@@ -113,17 +121,31 @@ impl Reader<'_> {
             prices: get("prices").map_or(default.prices, |field| self.prices(field)),
             listen: listen.unwrap_or(default.listen),
             insecure: insecure.unwrap_or(default.insecure),
+            tls,
+            limits: get("limits").map_or(default.limits, |field| self.limits(field)),
         }
     }
 
-    /// Open mode lets everybody do everything, so it must not be opened to a network by accident (R12).
-    fn guard_open_mode(&mut self, field: Field<'_, '_>, listen: &Listen) {
-        if !listen.is_local() {
+    /// Open mode lets everybody do everything, and an unencrypted token is anybody's who hears it: neither must be opened to a
+    /// network by accident (R12).
+    fn guard(&mut self, field: Field<'_, '_>, listen: &Listen, knows: bool, encrypts: bool) {
+        if listen.is_local() {
+            return;
+        }
+        if !knows {
             self.fault(
                 field,
                 format!(
                     "{listen} can be reached from other machines, and nobody is asked for a token: whoever connects may call \
                      every tool; listen on 127.0.0.1, [::1] or \"unix:/PATH\", or set insecure = true if the network is trusted"
+                ),
+            );
+        } else if !encrypts {
+            self.fault(
+                field,
+                format!(
+                    "{listen} can be reached from other machines, and tokens would arrive unencrypted: add [tls] with cert and \
+                     key, or set insecure = true where a proxy that speaks TLS stands in front"
                 ),
             );
         }

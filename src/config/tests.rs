@@ -56,7 +56,9 @@ fn the_sample_with_its_sections_parses() {
     assert_eq!(config.prices.currency, "USD");
     assert_eq!(config.prices.cost_nanos("create_sales_order", "calls", 1.0), Some(2_000_000));
     assert_eq!(config.prices.cost_nanos("summarize", "input_tokens", 1.0), Some(2_500));
-    let rest = Config { backends: vec![], agents: vec![], operators: vec![], prices: Prices::default(), ..config };
+    assert!(config.tls.is_some());
+    let prices = Prices::default();
+    let rest = Config { tls: None, backends: vec![], agents: vec![], operators: vec![], prices, ..config };
     assert_eq!(rest, Config::default());
 }
 
@@ -93,6 +95,10 @@ fn every_field_takes_effect() {
         call_timeout = "24h"
         insecure = true
         not_batchable = ["ask_*", "sleep"]
+        [limits]
+        connections = 7
+        idle_timeout = "1h"
+        stream_window_bytes = 1_024
         [[backends]]
         name = "erp-2"
         addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
@@ -122,6 +128,13 @@ fn every_field_takes_effect() {
             retention: MAX_RETENTION,
             call_timeout: MAX_CALL_TIMEOUT,
             insecure: true,
+            tls: None,
+            limits: Limits {
+                connections: 7,
+                idle_timeout: Duration::from_hours(1),
+                stream_window_bytes: 1_024,
+                ..Limits::default()
+            },
             not_batchable: vec!["ask_*".into(), "sleep".into()],
             backends: vec![Backend {
                 name: "erp-2".into(),
@@ -225,7 +238,7 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, not_batchable, backends, agents, operators, prices"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, tls, limits, not_batchable, backends, agents, operators, prices"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
@@ -329,6 +342,53 @@ fn open_mode_stays_on_this_machine_unless_told_otherwise() {
         assert_eq!(config.listen, tcp(reachable));
     }
     assert_eq!(faults("listen = \"0.0.0.0:1\"\ninsecure = \"true\"").len(), 1, "the type is the only fault");
+}
+
+#[test]
+fn tokens_cross_no_network_unencrypted_unless_told_otherwise() {
+    let operator = "[[operators]]\nid = \"ops\"\ntoken_file = \"t\"\n";
+    let tls = "[tls]\ncert = \"a.pem\"\nkey = \"a.key\"\n";
+    let (ca, port) = ("client_ca = \"c.pem\"\n", "listen = \"0.0.0.0:1\"\n");
+    let found = faults(&format!("{port}{operator}"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("tokens would arrive unencrypted: add [tls]"), "{found:?}");
+    assert!(faults(&format!("{port}{tls}"))[0].contains("nobody is asked for a token"));
+    for right in
+        [format!("{port}{tls}{operator}"), format!("{port}{tls}{ca}"), format!("{port}insecure = true\n{operator}")]
+    {
+        assert!(parse(&right).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn tls_has_certificate_and_key_and_a_port() {
+    let found = faults("listen = \"unix:/run/t.sock\"\n[tls]\ncert = \"\"\ncerts = 1\n");
+    assert_eq!(
+        found,
+        [
+            "toolbatch.toml:2:1: tls lacks a field; add key = \"server.pem\"",
+            "toolbatch.toml:2:1: tls: a Unix socket speaks no TLS: its file says who may connect; leave [tls] out, or listen on a port",
+            "toolbatch.toml:3:8: tls.cert: \"\" is no path; expected that of a file, such as \"/etc/toolbatch/server.pem\"",
+            "toolbatch.toml:4:1: unknown field \"certs\" in tls; did you mean \"cert\"?",
+        ]
+    );
+}
+
+#[test]
+fn every_limit_has_bounds_and_none_can_be_switched_off() {
+    let found = faults(
+        "[limits]\nconnections = 0\nidle_timeout = \"0s\"\nheader_list_bytes = 99\nlocal_resets = \"1\"\nstream_window_bytes = 2_147_483_648\n",
+    );
+    assert_eq!(
+        found,
+        [
+            "toolbatch.toml:2:15: limits.connections: 0 is out of bounds; expected 1 to 1000000",
+            "toolbatch.toml:3:16: limits.idle_timeout: 0s is out of bounds; expected 100ms to 1d",
+            "toolbatch.toml:4:21: limits.header_list_bytes: 99 is out of bounds; expected 1024 to 2147483647",
+            "toolbatch.toml:5:16: limits.local_resets: got the string \"1\"; expected a whole number, without quotes",
+            "toolbatch.toml:6:23: limits.stream_window_bytes: 2147483648 is out of bounds; expected 1024 to 2147483647",
+        ]
+    );
 }
 
 #[test]

@@ -219,6 +219,14 @@ pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
+/// Checks a file's path.
+pub(super) fn file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() || text.contains('\0') {
+        return Err(format!("{text:?} is no path; expected that of a file, such as \"/etc/toolbatch/server.pem\""));
+    }
+    Ok(PathBuf::from(text))
+}
+
 /// The path in `unix:/run/x.sock` or `unix:///run/x.sock`, which gRPC clients know both.
 fn socket_path(text: &str) -> Result<PathBuf, String> {
     let path = text.strip_prefix("unix://").or_else(|| text.strip_prefix("unix:")).unwrap_or(text);

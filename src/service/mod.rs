@@ -4,6 +4,7 @@ mod batch;
 mod caller;
 pub mod check;
 mod convert;
+mod deadline;
 mod direct;
 mod feed;
 mod foreign;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use tonic::codec::CompressionEncoding;
 
 use self::{batch::Batches, task::Tasks, tool::Tools};
-pub(crate) use self::{foreign::ForeignLayer, identity::IdentityLayer, people::People};
+pub(crate) use self::{deadline::DeadlineLayer, foreign::ForeignLayer, identity::IdentityLayer, people::People};
 pub use self::{people::ReloadError, tokens::Error as TokenError};
 use crate::{
     clock::Clock,

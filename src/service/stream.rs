@@ -3,6 +3,7 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::stream;
+use http::HeaderMap;
 use tokio::time::{Instant, sleep_until};
 use tokio_stream::Stream;
 use tonic::{Status, metadata::MetadataMap};
@@ -107,6 +108,11 @@ pub(super) async fn within<T>(
 pub(super) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     let text = metadata.get(TIMEOUT_HEADER)?.to_str().ok()?;
     Some(Instant::now() + timeout(text)?)
+}
+
+/// How long the client waits, where it says so.
+pub(super) fn timeout_in(headers: &HeaderMap) -> Option<Duration> {
+    timeout(headers.get(TIMEOUT_HEADER)?.to_str().ok()?)
 }
 
 fn timeout(text: &str) -> Option<Duration> {

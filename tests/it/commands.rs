@@ -25,8 +25,13 @@ pub(crate) struct Said {
 
 /// Runs `toolbatch` against the rig's server.
 pub(crate) async fn toolbatch(rig: &Rig, line: &[&str], input: &'static str) -> Said {
+    toolbatch_at(rig.endpoint(), line, input).await
+}
+
+/// Runs `toolbatch` against the server at an address.
+pub(crate) async fn toolbatch_at(endpoint: &str, line: &[&str], input: &'static str) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolbatch"));
-    command.args(line).env("TOOLBATCH_SERVER", rig.endpoint()).env_remove("NO_COLOR");
+    command.args(line).env("TOOLBATCH_SERVER", endpoint).env_remove("NO_COLOR");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = tokio::task::spawn_blocking(move || {
         let mut child = command.spawn().expect("the program starts");

@@ -1,6 +1,7 @@
 //! The tests that need more than one module, in one binary, so that it is linked once. Most run over real connections.
 
 mod agents;
+mod attacks;
 mod backend;
 mod backends;
 mod batches;
@@ -11,9 +12,11 @@ mod direct;
 mod dispatch;
 mod edge;
 mod feed;
+mod http2;
 mod identity;
 mod keys;
 mod limits;
+mod listener;
 mod model;
 mod order;
 mod parking;

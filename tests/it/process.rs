@@ -21,6 +21,7 @@ pub(crate) struct Program {
     folder: tempfile::TempDir,
     grace: String,
     environment: Vec<(OsString, OsString)>,
+    descriptors: Option<u32>,
     running: Option<Running>,
 }
 
@@ -51,7 +52,7 @@ impl Program {
         let backend = ScriptedBackend::start().await;
         let folder = tempfile::tempdir().expect("a folder");
         let grace = shutdown_grace.to_owned();
-        let this = Self { backend, folder, grace, environment: Vec::new(), running: None };
+        let this = Self { backend, folder, grace, environment: Vec::new(), descriptors: None, running: None };
         this.configure("");
         this
     }
@@ -74,6 +75,21 @@ impl Program {
         self.environment = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
     }
 
+    /// Adds to the configuration.
+    pub(crate) fn append(&self, toml: &str) {
+        let text = std::fs::read_to_string(self.config()).expect("it was written");
+        std::fs::write(self.config(), format!("{text}\n{toml}")).expect("the configuration is written");
+    }
+
+    /// How many descriptors further processes may have.
+    pub(crate) fn limit_descriptors(&mut self, most: u32) {
+        self.descriptors = Some(most);
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.as_ref().expect("it runs").child.id()
+    }
+
     fn config(&self) -> PathBuf {
         self.folder.path().join("toolbatch.toml")
     }
@@ -89,7 +105,16 @@ impl Program {
     /// Starts a process and waits until it serves.
     pub(crate) async fn start(&mut self) -> Client {
         assert!(self.running.is_none(), "it runs already");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_toolbatch"))
+        let program = env!("CARGO_BIN_EXE_toolbatch");
+        let mut command = match self.descriptors {
+            None => Command::new(program),
+            Some(most) => {
+                let mut shell = Command::new("sh");
+                shell.arg("-c").arg(format!("ulimit -n {most}; exec \"$0\" \"$@\"")).arg(program);
+                shell
+            }
+        };
+        let mut child = command
             .args(["serve", "--config"])
             .arg(self.config())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -139,7 +164,7 @@ impl Program {
             Signal::Kill => "KILL",
             Signal::HangUp => "HUP",
         };
-        let pid = self.running.as_ref().expect("it runs").child.id();
+        let pid = self.pid();
         let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().expect("there is a shell");
         assert!(sent.success(), "the process is there");
     }

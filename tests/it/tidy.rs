@@ -24,7 +24,7 @@ struct Layer {
     reason: &'static str,
 }
 
-const LAYERS: [Layer; 7] = [
+const LAYERS: [Layer; 8] = [
     Layer {
         part: "src/batch/",
         never: &[
@@ -94,6 +94,11 @@ const LAYERS: [Layer; 7] = [
         part: "src/engine/",
         never: &["tonic", "tonic_types", "tonic_health", "sled", "crate::proto", "crate::service", "crate::cli"],
         reason: "the engine speaks the core's types; gRPC is the edges' business, and sled the store's",
+    },
+    Layer {
+        part: "src/listen/",
+        never: &["sled", "prost", "crate::proto", "crate::store", "crate::engine", "crate::service", "crate::cli"],
+        reason: "the listener drives connections, whatever is asked on them",
     },
     Layer {
         part: "src/service/",

@@ -210,7 +210,7 @@ async fn session(plays: &[Play], start: Start) -> Session {
     tasks.spawn(async move { service.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap() });
     tasks.spawn(proxy(front, server, tear));
 
-    let link = Link::open(&ServerArgs::at(format!("http://{public}"))).await.unwrap();
+    let link = Link::open(&ServerArgs::at(&format!("http://{public}"))).await.unwrap();
     let mut follow = Follow::new(&link, start);
     let short = Duration::from_millis(1);
     follow.patience = Patience { first: short, longest: short, attempts: 3 };
