@@ -24,7 +24,7 @@ use crate::{
         self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
         tool_service_server::ToolServiceServer,
     },
-    service::{self, DeadlineLayer, ForeignLayer, IdentityLayer, People},
+    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, IdentityLayer, People},
     store::{self, Embedded, Store},
 };
 
@@ -116,11 +116,16 @@ impl Server {
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
-        let settings = engine::Settings { call_timeout: config.call_timeout, retention: config.retention };
+        let settings = engine::Settings {
+            call_timeout: config.call_timeout,
+            retention: config.retention,
+            open_batches: config.limits.open_batches,
+        };
+        let admission = AdmissionLayer::new(&config.limits);
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
         let listener = Listener::bind(&config.listen, config.tls.as_ref(), config.limits).await?;
         let endpoint = listener.endpoint();
-        let (health, requests) = requests(&engine, clock, &people, config.prices).await;
+        let (health, requests) = requests(&engine, clock, &people, config.prices, admission).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -205,12 +210,14 @@ impl Server {
     }
 }
 
-/// All services behind their layers: from the outside in, statuses get their form, callers their identity, requests their deadline.
+/// All services behind their layers: from the outside in, statuses get their form, callers their identity, requests their place and
+/// their deadline.
 async fn requests(
     engine: &Engine,
     clock: Clock,
     people: &People,
     prices: Prices,
+    admission: AdmissionLayer,
 ) -> (
     HealthReporter,
     impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync + use<>,
@@ -231,7 +238,7 @@ async fn requests(
     }
     let routes = routes.prepare();
     let identity = IdentityLayer(Arc::clone(&people.tokens));
-    (health, ForeignLayer.layer(identity.layer(DeadlineLayer.layer(routes))))
+    (health, ForeignLayer.layer(identity.layer(admission.layer(DeadlineLayer.layer(routes)))))
 }
 
 async fn set_health(health: &HealthReporter, serves: bool) {

@@ -2,6 +2,7 @@
 
 use std::{io, path::Path, process};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
@@ -22,6 +23,7 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
         None => Config::default(),
     };
     telemetry::init(args.log_format, LevelFilter::INFO).map_err(|error| Failure::Refused(error.to_string()))?;
+    allow_descriptors();
     // Signals are caught before there is anything to stop, so that none is lost.
     let mut signals = Signals::catch()?;
     let mut hangups = signal(SignalKind::hangup())?;
@@ -63,6 +65,13 @@ fn reload(server: &Server, file: Option<&Path>) {
         Ok(()) => tracing::info!(file = %file.display(), "agents, operators and their tokens were read again"),
         Err(error) => tracing::error!(error, "SIGHUP: what was there before goes on, as the configuration is wrong"),
     }
+}
+
+/// Each connection takes a descriptor, and the system gives a process fewer at first than it may have.
+fn allow_descriptors() {
+    let most = getrlimit(Resource::Nofile);
+    // What may not be had is found out by whoever needs it.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: most.maximum, ..most });
 }
 
 /// As a crash would.

@@ -39,6 +39,14 @@ pub struct Limits {
     pub pending_resets: usize,
     /// Requests that had to be reset, as they broke the protocol.
     pub local_resets: usize,
+    /// Requests whose answer has not begun, of all clients together.
+    pub waiting_requests: usize,
+    /// Batches that are not finished.
+    pub open_batches: usize,
+    /// Requests in memory, of all clients together.
+    pub request_bytes: usize,
+    /// Answers in memory that their readers have not taken, of all clients together.
+    pub answer_bytes: usize,
 }
 
 impl Default for Limits {
@@ -61,6 +69,10 @@ impl Default for Limits {
             send_buffer_bytes: 64 * 1_024,
             pending_resets: 20,
             local_resets: 128,
+            waiting_requests: 4_096,
+            open_batches: 10_000,
+            request_bytes: 256 * 1_024 * 1_024,
+            answer_bytes: 256 * 1_024 * 1_024,
         }
     }
 }

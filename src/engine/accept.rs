@@ -126,6 +126,9 @@ impl Loop {
         if self.waits_for_space() {
             return Err(no_space());
         }
+        if self.live.len() >= self.most_open {
+            return Err(Error::TooManyOpen { most: self.most_open });
+        }
         let before = self.counters.next_task;
         let task = self.enter_task(tenant, &spec.task_id)?;
         // A task that begins here has no keys yet.

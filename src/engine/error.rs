@@ -47,6 +47,12 @@ pub enum Error {
         /// The last there is.
         last: u64,
     },
+    /// As many batches run as may.
+    #[error("limits.open_batches = {most} is reached")]
+    TooManyOpen {
+        /// How many that is.
+        most: usize,
+    },
     /// The server is about to stop: try again in a moment.
     #[error("the server is stopping: try again in a moment")]
     Stopping,

@@ -117,6 +117,8 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// How long a task is kept after anything last happened in it, while a server runs; whole seconds.
     pub retention: Duration,
+    /// How many batches may be unfinished before no new one is taken in.
+    pub open_batches: usize,
 }
 
 /// Starts the engine on a thread of its own. `backends` makes the backends, on the engine's runtime.
@@ -146,7 +148,8 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, clock, settings.call_timeout, backends)?)
+                Ok(run::Loop::open(reader, clock, settings.call_timeout, backends)?
+                    .with_most_open(settings.open_batches))
             };
             match made.await {
                 Err(error) => {
@@ -360,6 +363,7 @@ impl Engine {
             | Error::TaskEnded { .. }
             | Error::KeyNotUnknown { .. }
             | Error::PastTheEnd { .. }
+            | Error::TooManyOpen { .. }
             | Error::Stopping => {}
         }
         error

@@ -79,6 +79,8 @@ pub(super) struct Loop {
     pub(super) group: Group,
     attempts: JoinSet<AttemptEnd>,
     call_timeout: Duration,
+    /// How many batches may be unfinished before no new one is taken in.
+    pub(super) most_open: usize,
     /// The group that is being made durable, or found no space.
     pub(super) unstored: Option<Unstored>,
     pub(super) flight: Flight,
@@ -91,6 +93,11 @@ pub(super) struct Loop {
 }
 
 impl Loop {
+    /// What an earlier run left unfinished counts, but goes on in any case.
+    pub(super) fn with_most_open(self, most_open: usize) -> Self {
+        Self { most_open, ..self }
+    }
+
     /// Reads what an earlier run left unfinished and takes it up again.
     pub(super) fn open(
         reader: Arc<Reader>,
@@ -119,6 +126,7 @@ impl Loop {
             group: Group::default(),
             attempts: JoinSet::new(),
             call_timeout,
+            most_open: usize::MAX,
             unstored: None,
             flight: Flight::new(Beside::Thread),
             fault: None,

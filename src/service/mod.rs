@@ -1,5 +1,6 @@
 //! The gRPC edge: parse, call the engine's handle, map. `status` alone makes a `tonic::Status`.
 
+mod admission;
 mod batch;
 mod caller;
 pub mod check;
@@ -26,8 +27,10 @@ use std::sync::Arc;
 
 use tonic::codec::CompressionEncoding;
 
+pub(crate) use self::{
+    admission::AdmissionLayer, deadline::DeadlineLayer, foreign::ForeignLayer, identity::IdentityLayer, people::People,
+};
 use self::{batch::Batches, task::Tasks, tool::Tools};
-pub(crate) use self::{deadline::DeadlineLayer, foreign::ForeignLayer, identity::IdentityLayer, people::People};
 pub use self::{people::ReloadError, tokens::Error as TokenError};
 use crate::{
     clock::Clock,

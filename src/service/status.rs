@@ -64,6 +64,7 @@ pub(super) fn engine(error: engine::Error) -> Status {
         Error::TaskEnded { .. } => Draft::new(Code::FailedPrecondition, "TASK_ENDED", message).done(),
         Error::KeyNotUnknown { .. } => Draft::new(Code::FailedPrecondition, "KEY_NOT_UNKNOWN", message).done(),
         Error::PastTheEnd { .. } => Draft::new(Code::OutOfRange, "PAST_THE_LAST_EVENT", message).done(),
+        Error::TooManyOpen { .. } => overloaded("TOO_MANY_OPEN_BATCHES", &message),
         Error::Stopping => Draft::new(Code::Unavailable, "SERVER_STOPPING", message).retry().done(),
         Error::Store(error) => store(&error),
     }
@@ -123,6 +124,12 @@ pub(super) fn unauthenticated() -> Status {
 /// Refuses what a caller may not do.
 pub(super) fn denied(reason: &'static str, message: &str) -> Status {
     Draft::new(Code::PermissionDenied, reason, message.to_owned()).done()
+}
+
+/// There is too much to do already; nothing of the request is recorded.
+pub(super) fn overloaded(reason: &'static str, what: &str) -> Status {
+    let message = format!("{what}; nothing was begun: try again in a moment");
+    Draft::new(Code::ResourceExhausted, reason, message).retry().done()
 }
 
 /// An RPC of the contract that this version does not serve.

@@ -1,5 +1,6 @@
 //! The tests that need more than one module, in one binary, so that it is linked once. Most run over real connections.
 
+mod admission;
 mod agents;
 mod attacks;
 mod backend;

@@ -192,6 +192,13 @@ impl Program {
     }
 }
 
+/// How much of a process is in memory.
+pub(crate) fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells it");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {

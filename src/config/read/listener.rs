@@ -8,7 +8,7 @@ use super::{Field, Reader};
 use crate::config::{Limits, Listen, Tls, value};
 
 const TLS: [&str; 3] = ["cert", "key", "client_ca"];
-const LIMITS: [&str; 17] = [
+const LIMITS: [&str; 21] = [
     "connections",
     "connections_per_peer",
     "handshake_timeout",
@@ -26,6 +26,10 @@ const LIMITS: [&str; 17] = [
     "send_buffer_bytes",
     "pending_resets",
     "local_resets",
+    "waiting_requests",
+    "open_batches",
+    "request_bytes",
+    "answer_bytes",
 ];
 
 /// What each can be: a bound that is left out is no bound, so none can be switched off.
@@ -88,6 +92,10 @@ impl Reader<'_> {
             ("send_buffer_bytes", &mut limits.send_buffer_bytes, BYTES),
             ("pending_resets", &mut limits.pending_resets, COUNTS),
             ("local_resets", &mut limits.local_resets, COUNTS),
+            ("waiting_requests", &mut limits.waiting_requests, COUNTS),
+            ("open_batches", &mut limits.open_batches, COUNTS),
+            ("request_bytes", &mut limits.request_bytes, BYTES),
+            ("answer_bytes", &mut limits.answer_bytes, BYTES),
         ] {
             self.limit(table, key, to, |reader, field| usize::try_from(reader.integer(field, bounds)?).ok());
         }

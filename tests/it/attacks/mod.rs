@@ -3,7 +3,7 @@
 
 mod attack;
 
-use std::{path::Path, pin::pin, time::Duration};
+use std::{pin::pin, time::Duration};
 
 use tokio::{
     runtime::Handle,
@@ -15,7 +15,7 @@ use self::attack::{ATTACKS, LIMITS, Target};
 use crate::{
     backend::ScriptedBackend,
     http2::Raw,
-    process::{Program, Signal},
+    process::{Program, Signal, resident_kib},
     rig::{Client, Rig, batch, call},
 };
 
@@ -86,12 +86,6 @@ fn descriptors(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the process is there").count()
 }
 
-fn resident_mib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status")).expect("it is there");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells it");
-    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
-}
-
 #[tokio::test]
 async fn a_process_under_attack_answers_and_is_as_before_afterwards() {
     let mut program = Program::new("0s").await;
@@ -105,11 +99,11 @@ async fn a_process_under_attack_answers_and_is_as_before_afterwards() {
     // The first round fills what is kept for good: threads, pools, the allocator's own.
     run_all(&target).await;
     settles("descriptors", || descriptors(pid), |now| *now <= start + 5).await;
-    let (base, resident) = (descriptors(pid), resident_mib(pid));
+    let (base, resident) = (descriptors(pid), resident_kib(pid) / 1024);
     run_all(&target).await;
     settles("descriptors", || descriptors(pid), |now| *now <= base + 5).await;
-    println!("resident: {resident} MiB after one round, {} MiB after two", resident_mib(pid));
-    settles("resident MiB", || resident_mib(pid), |now| *now <= resident + KEPT_MIB).await;
+    println!("resident: {resident} MiB after one round, {} MiB after two", resident_kib(pid) / 1024);
+    settles("resident MiB", || resident_kib(pid) / 1024, |now| *now <= resident + KEPT_MIB).await;
     program.signal(Signal::Kill);
     program.ended().await;
 }
