@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tonic::transport::{Channel, Endpoint};
+use tonic::{
+    Status,
+    transport::{Channel, Endpoint},
+};
 use toolbatch::proto::{
     BatchEvent, BatchMode, BatchOptions, CallList, CallResult, ExecuteBatchRequest, ReadStepResultRequest, ToolCall,
     WatchBatchRequest, batch_event::Event, batch_service_client::BatchServiceClient, execute_batch_request::Source,
@@ -81,6 +84,19 @@ impl Client {
                 _ => {}
             }
         }
+    }
+
+    /// Runs a batch whose calls all complete, or says why it was not taken in.
+    pub(crate) async fn try_run(&mut self, request: ExecuteBatchRequest) -> Result<(), Status> {
+        let mut stream = self.batches.execute_batch(request).await?.into_inner();
+        let mut succeeded = false;
+        while let Some(message) = stream.message().await.expect("what is taken in is told to its end") {
+            if let Some(Event::BatchFinished(finished)) = message.event.and_then(|event| event.event) {
+                succeeded = finished.summary.is_some_and(|summary| summary.succeeded == summary.total);
+            }
+        }
+        assert!(succeeded, "what is taken in completes");
+        Ok(())
     }
 
     /// Starts a batch and leaves its stream once it has begun. Gives its id.

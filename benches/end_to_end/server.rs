@@ -14,9 +14,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on `dir`/data, with this tool backend.
     pub(crate) fn start(dir: &Path, backend: &str) -> Self {
+        Self::start_with(dir, backend, "")
+    }
+
+    /// The same, with what else the configuration says.
+    pub(crate) fn start_with(dir: &Path, backend: &str, more: &str) -> Self {
         let config = dir.join("toolbatch.toml");
         let text = format!(
-            "listen = \"127.0.0.1:0\"\ndata_dir = \"{}\"\n\n[[backends]]\nname = \"raw\"\naddresses = [\"{backend}\"]\n",
+            "listen = \"127.0.0.1:0\"\ndata_dir = \"{}\"\n\n[[backends]]\nname = \"raw\"\naddresses = [\"{backend}\"]\n\n{more}",
             dir.join("data").display()
         );
         std::fs::write(&config, text).expect("a configuration");

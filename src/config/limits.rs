@@ -70,7 +70,7 @@ impl Default for Limits {
             pending_resets: 20,
             local_resets: 128,
             waiting_requests: 4_096,
-            open_batches: 10_000,
+            open_batches: 20_000,
             request_bytes: 256 * 1_024 * 1_024,
             answer_bytes: 256 * 1_024 * 1_024,
         }

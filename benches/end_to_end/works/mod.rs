@@ -4,6 +4,7 @@ mod large;
 pub(crate) mod load;
 mod many;
 mod order;
+mod over;
 mod stored;
 mod told;
 
@@ -47,6 +48,9 @@ pub(crate) async fn run(lab: &mut Lab, wanted: &[String], report: &mut Report) {
     }
     if wants("W10") {
         stored::calls(lab).await.into_iter().for_each(|row| report.add(row));
+    }
+    if wants("W11") {
+        report.add(over::load(lab).await);
     }
 }
 
