@@ -16,15 +16,15 @@ use crate::{
     clock::Clock,
     config::Config,
     control::Control,
-    dispatch::Backends,
+    dispatch::{Backends, CredentialError, Credentials},
     engine::{self, Engine, Running},
     listen::Listener,
     prices::Prices,
     proto::{
-        self, batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
-        tool_service_server::ToolServiceServer,
+        self, batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
+        task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
-    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, IdentityLayer, People},
+    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, IdentityLayer, People, ReloadError},
     store::{self, Embedded, Store},
 };
 
@@ -53,6 +53,9 @@ pub enum StartError {
     /// A token of the configuration cannot be used.
     #[error(transparent)]
     Tokens(#[from] service::TokenError),
+    /// A credential of the configuration cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
     /// A thread ended in a panic, which the log shows.
     #[error("the start ended unexpectedly; the log says more")]
     Panicked,
@@ -81,6 +84,7 @@ pub struct Server {
     health: HealthReporter,
     /// Keeps health as it is.
     health_follower: JoinSet<()>,
+    credentials: Arc<Credentials>,
     shutdown_grace: Duration,
     close: Option<oneshot::Sender<()>>,
     control: Option<Control>,
@@ -110,9 +114,11 @@ impl Server {
         let people = People::new(&config)?;
         let open_mode = config.agents.is_empty() && config.operators.is_empty();
         let allowed = Arc::clone(&people.lists);
-        let (configured, not_batchable) = (config.backends, config.not_batchable);
+        let credentials = Arc::new(Credentials::read(&config.credentials)?);
+        let shown = Arc::clone(&credentials);
+        let (configured, not_batchable, places) = (config.backends, config.not_batchable, config.registration);
         let backends = async move || {
-            let backends = Backends::new(&configured, &not_batchable, allowed)?;
+            let backends = Backends::new(&configured, &not_batchable, allowed, shown)?.registering_at(&places);
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
@@ -150,6 +156,7 @@ impl Server {
             people,
             health,
             health_follower,
+            credentials,
             shutdown_grace,
             close: Some(close),
             control: None,
@@ -163,10 +170,11 @@ impl Server {
         &self.endpoint
     }
 
-    /// Takes agents, operators and their tokens from another configuration, while everything runs. All or nothing: where something is
-    /// wrong, what was there before goes on. The rest of the configuration waits for the next start.
-    pub fn reload(&self, config: &Config) -> Result<(), service::ReloadError> {
-        self.people.reload(config)
+    /// Takes agents, operators and their tokens from another configuration, and reads the backends' credentials again, while everything
+    /// runs. Where something is wrong with the one or the other, what was there before goes on. The rest waits for the next start.
+    pub fn reload(&self, config: &Config) -> Result<(), ReloadError> {
+        self.people.reload(config)?;
+        Ok(self.credentials.reload()?)
     }
 
     /// Resolves if the store fails while the server runs; never otherwise.
@@ -232,7 +240,8 @@ async fn requests(
     let mut routes = Routes::new(health_service)
         .add_service(service::batch_service(engine.clone(), clock, Arc::clone(&people.lists)))
         .add_service(service::task_service(engine.clone(), Arc::new(prices)))
-        .add_service(service::tool_service(engine.clone(), Arc::clone(&people.lists)));
+        .add_service(service::tool_service(engine.clone(), Arc::clone(&people.lists)))
+        .add_service(service::registry_service(engine.clone(), clock));
     if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
         routes = routes.add_service(v1).add_service(v1alpha);
     }
@@ -260,8 +269,14 @@ async fn follow(health: HealthReporter, mut takes_work: watch::Receiver<bool>) {
 }
 
 /// The names that health is asked by: the server as a whole, and each service.
-fn service_names() -> [&'static str; 4] {
-    ["", name_of::<BatchServiceServer<()>>(), name_of::<TaskServiceServer<()>>(), name_of::<ToolServiceServer<()>>()]
+fn service_names() -> [&'static str; 5] {
+    [
+        "",
+        name_of::<BatchServiceServer<()>>(),
+        name_of::<TaskServiceServer<()>>(),
+        name_of::<ToolServiceServer<()>>(),
+        name_of::<RegistryServiceServer<()>>(),
+    ]
 }
 
 fn name_of<S: NamedService>() -> &'static str {

@@ -7,9 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::{
     connect::DEFAULT_SERVER,
     help::{
-        CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES, FEED_HELP, JSON_HELP, KEYS_HELP,
-        RUN_HELP, SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP, STORE_CHECK_HELP,
-        STORE_RESTORE_HELP, TOP_HELP, USAGE_HELP,
+        BACKEND_ADD_HELP, BACKENDS_HELP, CANCEL_HELP, CHECK_HELP, DEMO_BACKEND_HELP, DEMO_HELP, END_HELP, EXIT_CODES,
+        FEED_HELP, JSON_HELP, KEYS_HELP, RUN_HELP, SCHEMA_HELP, SERVE_HELP, SETTLE_HELP, STEP_HELP, STORE_BACKUP_HELP,
+        STORE_CHECK_HELP, STORE_RESTORE_HELP, TOP_HELP, USAGE_HELP,
     },
 };
 use crate::{config, telemetry::LogFormat};
@@ -176,9 +176,51 @@ pub(crate) enum Command {
         #[command(flatten)]
         client: ClientArgs,
     },
+    /// List the tool backends, with their health.
+    #[command(after_help = format!("{BACKENDS_HELP}\n\n{EXIT_CODES}"))]
+    Backends {
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// Register a tool backend, or take a registered one out.
+    Backend {
+        #[command(subcommand)]
+        command: BackendCommand,
+    },
     /// Print tools in the form that the API of a model takes: the two batch tools, or all that a server lists.
     #[command(after_help = format!("{SCHEMA_HELP}\n\n{EXIT_CODES}"))]
     Schema(SchemaArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackendCommand {
+    /// Register a backend, or put it in the place of the one of its name.
+    #[command(after_help = format!("{BACKEND_ADD_HELP}\n\n{EXIT_CODES}"))]
+    Add {
+        /// 1 to 63 lower-case letters, digits and hyphens.
+        name: String,
+        #[arg(help = "Its 1 to 16 replicas: http://HOST:PORT or unix:/PATH, as the server reaches them", required = true, num_args = 1..=16, value_name = "ADDRESS")]
+        addresses: Vec<String>,
+        /// What it is shown with each call: the name of a section [credentials.NAME] of the server's configuration.
+        #[arg(long, value_name = "NAME", default_value = "")]
+        credential: String,
+        /// Calls at once, over all batches: 1 to 10000; 0: any number.
+        #[arg(long, value_name = "CALLS", default_value_t = 0)]
+        max_concurrency: u32,
+        /// Calls that begin in a second, over all batches, evenly spaced: up to 1000000; 0: any number.
+        #[arg(long, value_name = "CALLS", default_value_t = 0.0)]
+        max_calls_per_second: f64,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// Take a registered backend out. Its calls in flight end; later calls of its tools fail.
+    #[command(after_help = EXIT_CODES)]
+    Remove {
+        /// The backend.
+        name: String,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -383,6 +425,7 @@ mod tests {
             &["toolbatch", "keys", "T", "--state", "lost"],
             &["toolbatch", "schema"],
             &["toolbatch", "tools", "--tenant", "a/b"],
+            &["toolbatch", "backend", "add", "erp"],
             &["toolbatch", "schema", "--for", "gemini"],
         ] {
             assert_eq!(CommandLine::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");

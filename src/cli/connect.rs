@@ -11,8 +11,8 @@ use tonic::{
 
 use super::{args::ServerArgs, exit::Failure, refusal};
 use crate::proto::{
-    batch_service_client::BatchServiceClient, task_service_client::TaskServiceClient,
-    tool_service_client::ToolServiceClient,
+    batch_service_client::BatchServiceClient, registry_service_client::RegistryServiceClient,
+    task_service_client::TaskServiceClient, tool_service_client::ToolServiceClient,
 };
 
 /// Where a server listens if nobody says otherwise.
@@ -129,6 +129,11 @@ impl Link {
     /// Tools.
     pub(crate) fn tools(&self) -> ToolServiceClient<Line> {
         ToolServiceClient::new(self.line.clone()).max_decoding_message_size(MESSAGE_MAX)
+    }
+
+    /// Backends.
+    pub(crate) fn registry(&self) -> RegistryServiceClient<Line> {
+        RegistryServiceClient::new(self.line.clone()).max_decoding_message_size(MESSAGE_MAX)
     }
 }
 

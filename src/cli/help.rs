@@ -32,7 +32,7 @@ Without --config: listens on 127.0.0.1:50051, keeps its data in ./data, and asks
 prints a sample with every field, its bounds and its default.
 
 SIGTERM or Ctrl-C: no further call starts, running ones have `shutdown_grace` (30 s) to finish. A second one stops at \
-once, as a crash would. Either way, the next start goes on with every batch that is not finished.
+once, as a crash would. SIGHUP reads the backends' credentials again. Either way, the next start goes on with every batch that is not finished.
 
 SIGHUP: agents, operators and their tokens are read again from the file; where it is wrong, what was there before goes on.
 
@@ -141,6 +141,18 @@ Examples:
   toolbatch settle T1 order-7 --landed
   echo '{\"order\": 450017}' | toolbatch settle T1 order-7 --landed -
   toolbatch settle T1 order-7 --not-landed";
+
+pub(super) const BACKENDS_HELP: &str = "\
+For operators. Those of the configuration file and those that were registered.
+
+--json writes {\"name\", \"addresses\", \"health\", \"health_detail\", \"health_time\", \"tools\": [name], \"configured\"} for each.";
+
+pub(super) const BACKEND_ADD_HELP: &str = "\
+For operators. The backend is reached and its tools are listed before it is taken in; it stays over restarts of the server. A \
+running call ends on its old connection. Where backends may be is set by `allow` in [registration]; without it, on loopback.
+
+Example:
+  toolbatch backend add erp http://127.0.0.1:7001 http://127.0.0.1:7002";
 
 pub(super) const SCHEMA_HELP: &str = "\
 One definition per line, so that `\"tools\": $(toolbatch schema --for ...)` is a request's list of tools. Anthropic and OpenAI take \
@@ -252,6 +264,8 @@ mod tests {
             STORE_CHECK_HELP,
             STORE_BACKUP_HELP,
             STORE_RESTORE_HELP,
+            BACKENDS_HELP,
+            BACKEND_ADD_HELP,
             CANCEL_HELP,
             END_HELP,
             KEYS_HELP,

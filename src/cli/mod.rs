@@ -1,6 +1,7 @@
 //! The commands of the `toolbatch` binary.
 
 mod args;
+mod backends;
 mod batches;
 mod check_config;
 mod connect;
@@ -29,10 +30,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tokio::runtime;
 
-use args::{Command, CommandLine};
+use args::{BackendCommand, Command, CommandLine};
 use exit::{Exit, Failure};
 
-use crate::config;
+use crate::{config, proto};
 
 /// Does what the command line says; the exit codes stand in each command's help.
 #[must_use]
@@ -83,6 +84,21 @@ async fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Feed { task, after, client } => feed::feed(&task, &after, &client).await,
         Command::Usage { task, client } => usage::usage(&task, &client).await,
         Command::Tools { client } => tools::tools(&client).await,
+        Command::Backends { client } => backends::backends(&client).await,
+        Command::Backend {
+            command: BackendCommand::Add { name, addresses, credential, max_concurrency, max_calls_per_second, client },
+        } => {
+            let backend = proto::Backend {
+                name,
+                addresses,
+                credential,
+                max_concurrency,
+                max_calls_per_second,
+                ..proto::Backend::default()
+            };
+            backends::add(backend, &client).await
+        }
+        Command::Backend { command: BackendCommand::Remove { name, client } } => backends::remove(&name, &client).await,
         Command::Schema(args) => schema::schema(&args).await,
     }
 }

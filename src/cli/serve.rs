@@ -54,7 +54,7 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads the configuration again, for what of it can change while the server runs.
+/// Reads again what can change while the server runs.
 fn reload(server: &Server, file: Option<&Path>) {
     let Some(file) = file else {
         tracing::warn!("SIGHUP: nothing is read again, as the server was started without --config");
@@ -62,7 +62,9 @@ fn reload(server: &Server, file: Option<&Path>) {
     };
     let config = Config::load(file).map_err(|error| error.to_string());
     match config.and_then(|config| server.reload(&config).map_err(|error| error.to_string())) {
-        Ok(()) => tracing::info!(file = %file.display(), "agents, operators and their tokens were read again"),
+        Ok(()) => {
+            tracing::info!(file = %file.display(), "agents, operators, their tokens and credentials were read again");
+        }
         Err(error) => tracing::error!(error, "SIGHUP: what was there before goes on, as the configuration is wrong"),
     }
 }
@@ -87,6 +89,7 @@ pub(crate) fn not_started(error: &StartError) -> Failure {
         StartError::Listen(_)
         | StartError::Backends(_)
         | StartError::Tokens(_)
+        | StartError::Credentials(_)
         | StartError::Engine(_)
         | StartError::Panicked => Failure::Refused(error.to_string()),
     }

@@ -7,7 +7,7 @@ use std::{
     fmt,
     fs::File,
     io::{self, Read as _},
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -21,9 +21,11 @@ mod value;
 
 pub use error::{Error, Fault};
 pub use limits::Limits;
+pub use read::{MAX_ADDRESSES, MAX_CALLS_PER_SECOND, MAX_CONCURRENCY};
 pub(crate) use value::tenant;
+pub use value::{backend_address, backend_name};
 
-use crate::prices::Prices;
+use crate::{batch::gate, prices::Prices};
 
 /// A commented file with every field, its bounds and its default; it parses to [`Config::default`].
 pub const SAMPLE: &str = include_str!("sample.toml");
@@ -85,12 +87,41 @@ pub struct Config {
     pub not_batchable: Vec<String>,
     /// The tool backends; no two of one name.
     pub backends: Vec<Backend>,
+    /// What backends are shown; no two of one name.
+    pub credentials: Vec<Credential>,
     /// Who may call what. Without any agent or operator everybody may do everything (open mode).
     pub agents: Vec<Agent>,
     /// Who may do everything, settle keys included.
     pub operators: Vec<Operator>,
     /// What the tools' units cost.
     pub prices: Prices,
+    /// Where registered backends may be; without any, on loopback.
+    pub registration: Vec<Destination>,
+}
+
+/// Where registered backends may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// The addresses whose first `bits` bits are those of `base`: `10.0.0.0/8`, `fd12:3456::/32`.
+    Network {
+        /// Any address of it.
+        base: IpAddr,
+        /// At most 32, or 128 for IPv6.
+        bits: u8,
+    },
+    /// Sockets in this folder: `unix:/run/tools/`.
+    Folder(PathBuf),
+}
+
+impl Destination {
+    /// This machine, by both families.
+    #[must_use]
+    pub fn loopback() -> [Self; 2] {
+        [
+            Self::Network { base: IpAddr::V4(Ipv4Addr::LOCALHOST), bits: 8 },
+            Self::Network { base: IpAddr::V6(Ipv6Addr::LOCALHOST), bits: 128 },
+        ]
+    }
 }
 
 /// An address to listen on.
@@ -120,10 +151,32 @@ pub struct Backend {
     pub name: String,
     /// Its 1 to 16 replicas: `http://127.0.0.1:7001`, `unix:/run/tools.sock`.
     pub addresses: Vec<String>,
+    /// The name of what it is shown with each call.
+    pub credential: Option<String>,
     /// Calls at once, over all batches: 1 to 10,000; 0: any number.
     pub max_concurrency: u32,
     /// Calls that begin in a second, over all batches: above 0 and up to 1,000,000; 0: any number.
     pub max_calls_per_second: f64,
+}
+
+impl Backend {
+    /// What it takes, and that it breaks where attempts get lost.
+    #[must_use]
+    pub fn limits(&self) -> gate::Limits {
+        let Self { max_concurrency, max_calls_per_second, .. } = *self;
+        gate::Limits { max_concurrency, max_calls_per_second, breaks: true }
+    }
+}
+
+/// What backends are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// As backends name it.
+    pub name: String,
+    /// The metadata key that it is sent under.
+    pub header: String,
+    /// Its value.
+    pub value: Secret,
 }
 
 /// An agent of the configuration.
@@ -190,9 +243,11 @@ impl Default for Config {
             limits: Limits::default(),
             not_batchable: NOT_BATCHABLE.map(String::from).to_vec(),
             backends: Vec::new(),
+            credentials: Vec::new(),
             agents: Vec::new(),
             operators: Vec::new(),
             prices: Prices::default(),
+            registration: Vec::new(),
         }
     }
 }

@@ -5,7 +5,9 @@ mod prices;
 
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
+mod credentials;
 mod people;
+mod registration;
 
 use toml::{
     Spanned,
@@ -19,12 +21,12 @@ use super::{
 };
 
 /// The most replicas of one backend. Each costs a connection and a health check; more belong behind a balancer.
-const MAX_ADDRESSES: usize = 16;
+pub const MAX_ADDRESSES: usize = 16;
 
 /// How alike (Jaro) an unknown field and a known one must be to be offered as what was meant; clap's threshold for flags.
 const ALIKE: f64 = 0.7;
 
-const TOP: [&str; 13] = [
+const TOP: [&str; 15] = [
     "listen",
     "data_dir",
     "shutdown_grace",
@@ -35,15 +37,18 @@ const TOP: [&str; 13] = [
     "limits",
     "not_batchable",
     "backends",
+    "credentials",
     "agents",
     "operators",
     "prices",
+    "registration",
 ];
-const BACKEND: [&str; 4] = ["name", "addresses", "max_concurrency", "max_calls_per_second"];
+const BACKEND: [&str; 5] = ["name", "addresses", "credential", "max_concurrency", "max_calls_per_second"];
 
-/// The most calls that a backend can be said to take at once, and in a second: more is no limit.
-const MAX_CONCURRENCY: u32 = 10_000;
-const MAX_CALLS_PER_SECOND: f64 = 1_000_000.0;
+/// The most calls at once that a backend can be said to take: more is no limit.
+pub const MAX_CONCURRENCY: u32 = 10_000;
+/// The most calls in a second that a backend can be said to take.
+pub const MAX_CALLS_PER_SECOND: f64 = 1_000_000.0;
 
 /// Any length but none at all.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
@@ -100,6 +105,11 @@ impl Reader<'_> {
         if let (Some(field), Some(listen)) = (get("tls"), &listen) {
             self.guard_tls(field, listen);
         }
+        let backends = get("backends").map_or(default.backends, |field| self.backends(field));
+        let credentials = get("credentials").map_or(default.credentials, |field| self.credentials(field));
+        if let Some(field) = get("backends") {
+            self.known_credentials(field, &backends, &credentials);
+        }
         Config {
             data_dir: get("data_dir")
                 .and_then(|field| self.text(field, "a path", value::folder))
@@ -115,10 +125,12 @@ impl Reader<'_> {
                 .unwrap_or(default.call_timeout),
             not_batchable: get("not_batchable")
                 .map_or(default.not_batchable, |field| self.texts(field, "tool names", value::tool_pattern)),
-            backends: get("backends").map_or(default.backends, |field| self.backends(field)),
+            backends,
+            credentials,
             agents: get("agents").map_or(default.agents, |field| self.agents(field)),
             operators: get("operators").map_or(default.operators, |field| self.operators(field)),
             prices: get("prices").map_or(default.prices, |field| self.prices(field)),
+            registration: get("registration").map_or(default.registration, |field| self.registration(field)),
             listen: listen.unwrap_or(default.listen),
             insecure: insecure.unwrap_or(default.insecure),
             tls,
@@ -196,6 +208,11 @@ impl Reader<'_> {
             Some(value) => Some(self.addresses(Field { value, name: &addresses_path })),
             None => self.missing(entry, path, "addresses = [\"http://127.0.0.1:7001\"]"),
         };
+        let credential_path = format!("{path}.credential");
+        let credential = table.get("credential").and_then(|value| {
+            let field = Field { value, name: &credential_path };
+            self.text(field, "a credential's name", |text| value::backend_name(text).map(|()| text.to_owned()))
+        });
         let (at_once, pace) = (format!("{path}.max_concurrency"), format!("{path}.max_calls_per_second"));
         let max_concurrency = table.get("max_concurrency").and_then(|value| {
             let DeValue::Integer(number) = value.get_ref() else {
@@ -221,6 +238,7 @@ impl Reader<'_> {
         Backend {
             name: name.unwrap_or_default(),
             addresses: addresses.unwrap_or_default(),
+            credential,
             max_concurrency: max_concurrency.unwrap_or_default(),
             max_calls_per_second: max_calls_per_second.unwrap_or_default(),
         }

@@ -47,7 +47,12 @@ fn the_sample_with_its_sections_parses() {
     assert_eq!(
         config.backends,
         [
-            Backend { max_concurrency: 8, max_calls_per_second: 50.0, ..backend("erp", "http://127.0.0.1:7001") },
+            Backend {
+                credential: Some("sap".into()),
+                max_concurrency: 8,
+                max_calls_per_second: 50.0,
+                ..backend("erp", "http://127.0.0.1:7001")
+            },
             backend("files", "unix:/run/file-tools.sock")
         ]
     );
@@ -57,8 +62,17 @@ fn the_sample_with_its_sections_parses() {
     assert_eq!(config.prices.cost_nanos("create_sales_order", "calls", 1.0), Some(2_000_000));
     assert_eq!(config.prices.cost_nanos("summarize", "input_tokens", 1.0), Some(2_500));
     assert!(config.tls.is_some());
-    let prices = Prices::default();
-    let rest = Config { tls: None, backends: vec![], agents: vec![], operators: vec![], prices, ..config };
+    assert_eq!(config.registration.len(), 3);
+    let rest = Config {
+        tls: None,
+        backends: vec![],
+        agents: vec![],
+        operators: vec![],
+        prices: Prices::default(),
+        registration: vec![],
+        credentials: vec![],
+        ..config
+    };
     assert_eq!(rest, Config::default());
 }
 
@@ -78,9 +92,25 @@ fn the_sample_shows_every_field() {
         "max_concurrency",
         "max_calls_per_second",
         "currency",
+        "allow",
     ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
         assert!(shown, "the sample does not show {field}");
+    }
+}
+
+#[test]
+fn the_places_of_registered_backends_are_networks_and_folders() {
+    let config = parse("[registration]\nallow = [\"10.0.0.0/8\", \"::1/128\", \"unix:/run/tools/\"]").unwrap();
+    let network = |base: &str, bits| Destination::Network { base: base.parse().unwrap(), bits };
+    assert_eq!(
+        config.registration,
+        [network("10.0.0.0", 8), network("::1", 128), Destination::Folder("/run/tools/".into())]
+    );
+    for wrong in ["10.0.0.0", "10.0.0.0/33", "host/8", "unix:run", "::/129", ""] {
+        let text = format!("[registration]\nallow = [\"{wrong}\"]");
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.contains("registration.allow[0]") && error.contains("expected"), "{error}");
     }
 }
 
@@ -99,23 +129,6 @@ fn every_field_takes_effect() {
         connections = 7
         idle_timeout = "1h"
         stream_window_bytes = 1_024
-        [[backends]]
-        name = "erp-2"
-        addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
-        max_concurrency = 8
-        max_calls_per_second = 0.5
-        [[agents]]
-        id = "orders"
-        tenant = "acme"
-        token_env = ["ORDERS_TOKEN", "ORDERS_TOKEN_OLD"]
-        token_sha256 = "abababABababababababababababababababababababababababababababABAB"
-        tools = ["execute_tool_batch", { name = "Create order", tool = "create_order" }]
-        [[operators]]
-        id = "ops"
-        token_file = "ops.token"
-        [prices]
-        currency = "EUR"
-        tools.ask.calls = "0.5"
         "#,
     )
     .unwrap();
@@ -136,6 +149,44 @@ fn every_field_takes_effect() {
                 ..Limits::default()
             },
             not_batchable: vec!["ask_*".into(), "sleep".into()],
+            ..Config::default()
+        }
+    );
+}
+
+#[test]
+fn every_section_takes_effect() {
+    let config = parse(
+        r#"
+        [[backends]]
+        name = "erp-2"
+        addresses = ["http://[::1]:7001", "http://erp.internal:7001/", "unix:///run/erp.sock"]
+        max_concurrency = 8
+        max_calls_per_second = 0.5
+        credential = "sap"
+        [credentials.sap]
+        header = "authorization"
+        value_env = "SAP_TOKEN"
+        [[agents]]
+        id = "orders"
+        tenant = "acme"
+        token_env = ["ORDERS_TOKEN", "ORDERS_TOKEN_OLD"]
+        token_sha256 = "abababABababababababababababababababababababababababababababABAB"
+        tools = ["execute_tool_batch", { name = "Create order", tool = "create_order" }]
+        [[operators]]
+        id = "ops"
+        token_file = "ops.token"
+        [prices]
+        currency = "EUR"
+        tools.ask.calls = "0.5"
+        [registration]
+        allow = ["unix:/run/tools"]
+        "#,
+    )
+    .unwrap();
+    assert_eq!(
+        config,
+        Config {
             backends: vec![Backend {
                 name: "erp-2".into(),
                 addresses: vec![
@@ -145,6 +196,12 @@ fn every_field_takes_effect() {
                 ],
                 max_concurrency: 8,
                 max_calls_per_second: 0.5,
+                credential: Some("sap".into()),
+            }],
+            credentials: vec![Credential {
+                name: "sap".into(),
+                header: "authorization".into(),
+                value: Secret::Env("SAP_TOKEN".into()),
             }],
             agents: vec![Agent {
                 id: "orders".into(),
@@ -166,6 +223,8 @@ fn every_field_takes_effect() {
                 currency: "EUR".into(),
                 tools: [("ask".into(), [("calls".into(), Price::parse("0.5").unwrap())].into())].into(),
             },
+            registration: vec![Destination::Folder("/run/tools".into())],
+            ..Config::default()
         }
     );
 }
@@ -238,7 +297,7 @@ addresses = ["https://crm:443", 7]
         r"2:18: shutdown_grace: 11m is out of bounds; expected 0s to 10m",
         r#"3:16: call_timeout: got the integer 30; expected a duration such as "30s" as a string"#,
         r#"4:12: insecure: got the string "yes"; expected true or false, without quotes"#,
-        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, tls, limits, not_batchable, backends, agents, operators, prices"#,
+        r#"5:1: unknown field "zzz"; expected one of listen, data_dir, shutdown_grace, retention, call_timeout, insecure, tls, limits, not_batchable, backends, credentials, agents, operators, prices, registration"#,
         r#"7:1: backends[0] lacks a field; add addresses = ["http://127.0.0.1:7001"]"#,
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,

@@ -8,7 +8,7 @@ use std::{
 
 use http::Uri;
 
-use super::Listen;
+use super::{Destination, Listen};
 use crate::json;
 
 /// The longest backend name: that of a DNS label, so that a name can serve as a host name and as a metric's label.
@@ -69,7 +69,10 @@ pub(super) fn listen(text: &str) -> Result<Listen, String> {
 }
 
 /// Checks one address of a backend: `http://HOST:PORT` or `unix:/PATH`.
-pub(super) fn backend_address(text: &str) -> Result<(), String> {
+///
+/// # Errors
+/// What arrived, and what is expected.
+pub fn backend_address(text: &str) -> Result<(), String> {
     if text.starts_with("unix:") {
         let path = socket_path(text)?;
         return if path.is_absolute() {
@@ -104,7 +107,10 @@ pub(super) fn backend_address(text: &str) -> Result<(), String> {
 }
 
 /// Checks a backend's name.
-pub(super) fn backend_name(text: &str) -> Result<(), String> {
+///
+/// # Errors
+/// What arrived, and what is expected.
+pub fn backend_name(text: &str) -> Result<(), String> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if (1..=MAX_BACKEND_NAME).contains(&text.len()) && text.bytes().all(allowed) {
         Ok(())
@@ -209,6 +215,41 @@ pub(super) fn currency(text: &str) -> Result<String, String> {
 /// Checks a unit of usage.
 pub(super) fn unit(text: &str) -> Result<String, String> {
     bounded(text, MAX_UNIT, "unit")
+}
+
+/// Checks a metadata key that a credential is sent under. Those of gRPC and HTTP/2 itself cannot be.
+pub(super) fn header(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    let taken = ["content-type", "te", "user-agent", "host", "connection", "content-length", "transfer-encoding"];
+    let fits = (1..=MAX_UNIT).contains(&text.len()) && text.bytes().all(allowed);
+    if fits && !text.starts_with("grpc-") && !text.ends_with("-bin") && !taken.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "{text:?} is no metadata key for a credential; expected 1 to {MAX_UNIT} lower-case letters, digits, -, _ and ., such as \
+         \"authorization\", and none that gRPC uses itself"
+    ))
+}
+
+/// Reads where registered backends may be: a network or a folder of sockets.
+pub(super) fn destination(text: &str) -> Result<Destination, String> {
+    let expected = || {
+        format!(
+            "{text:?} is no place for backends; expected a network such as \"10.0.0.0/8\" or a folder such as \"unix:/run/tools/\""
+        )
+    };
+    if let Some(folder) = text.strip_prefix("unix:") {
+        return if folder.starts_with('/') && !folder.contains('\0') {
+            Ok(Destination::Folder(folder.into()))
+        } else {
+            Err(expected())
+        };
+    }
+    let (base, bits) = text.split_once('/').ok_or_else(expected)?;
+    let base: IpAddr = base.parse().map_err(|_| expected())?;
+    let most = if base.is_ipv4() { 32 } else { 128 };
+    let bits = bits.parse().ok().filter(|bits| *bits <= most).ok_or_else(expected)?;
+    Ok(Destination::Network { base, bits })
 }
 
 /// Checks a folder's path.

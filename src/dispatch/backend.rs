@@ -1,148 +1,280 @@
-//! One backend's task: it keeps a connection open and the tool list fresh.
+//! One backend's replicas: each has a task that keeps a connection open, the tool list fresh, and an eye on its health.
 //!
 //! ```text
-//! down --dial--> up, list unknown --ListTools--> up, list known --connection ends--> down
+//! down --dial--> up --ListTools, health--> up --connection ends--> down
 //! ```
-//! Calls take the connection as soon as it is up. A call that finds none asks for one at once; the task itself tries with a
-//! growing backoff, for as long as the backend is away.
+//! Calls go to the replicas that are up and serve, one after the other. A call that finds none asks all for one at once; the tasks
+//! themselves try with a growing backoff, for as long as a replica is away.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{
     sync::{Notify, watch},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    catalog::Catalog,
+    catalog::{BackendNo, Catalog},
     connection::{Address, Connection, Tasks},
+    health::{self, Health},
     list,
     message::causes,
 };
-use crate::batch::gate::Limits;
+use crate::{batch::gate::Limits, config, proto::Tool};
 
 /// The first wait after a failure, when no call wants the backend.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 
-/// The longest wait: a backend that comes back is seen within it.
+/// The longest wait: a replica that comes back is seen within it.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 /// The shortest time from one try to the next, however many calls want the backend: a refused connection fails in microseconds.
 pub(super) const MIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// A configured backend.
+/// How often a replica is asked for its health, where it tells it and no call wants to know.
+const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A backend. One that is registered anew is another, with connections of its own.
 #[derive(Debug)]
 pub(super) struct Backend {
     pub(super) name: String,
-    /// Its place in the configuration, which is its place in the catalog.
-    pub(super) index: usize,
-    addresses: Vec<Address>,
+    /// Its number in the catalog.
+    pub(super) no: BackendNo,
+    /// It came with the configuration.
+    pub(super) configured: bool,
+    replicas: Vec<Replica>,
     /// What it takes, over all batches.
     pub(super) limits: Limits,
-    link: watch::Sender<Link>,
+    /// By replica.
+    links: watch::Sender<Vec<Link>>,
+    /// Where the next call begins to look.
+    turn: AtomicUsize,
+    /// It was replaced or taken out: its connections end with the calls that are on them.
+    retired: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Replica {
+    address: Address,
     wanted: Notify,
 }
 
 #[derive(Clone, Debug)]
 enum Link {
+    Untried,
     Down { cause: Arc<str> },
-    Up(Connection),
+    Up { connection: Connection, serves: bool },
+}
+
+impl Link {
+    fn connection(&self) -> Option<&Connection> {
+        match self {
+            Self::Up { connection, .. } if connection.is_open() => Some(connection),
+            Self::Up { .. } | Self::Untried | Self::Down { .. } => None,
+        }
+    }
+
+    fn serves(&self) -> Option<&Connection> {
+        self.connection().filter(|_| matches!(self, Self::Up { serves: true, .. }))
+    }
 }
 
 impl Backend {
-    pub(super) fn new(name: String, index: usize, addresses: Vec<Address>, limits: Limits) -> Self {
-        let link = watch::Sender::new(Link::Down { cause: "no connection was tried yet".into() });
-        Self { name, index, addresses, limits, link, wanted: Notify::new() }
+    pub(super) fn new(spec: &config::Backend, no: BackendNo, configured: bool, addresses: Vec<Address>) -> Self {
+        let (name, limits) = (spec.name.clone(), spec.limits());
+        let links = watch::Sender::new(vec![Link::Untried; addresses.len()]);
+        let replicas = addresses.into_iter().map(|address| Replica { address, wanted: Notify::new() }).collect();
+        Self {
+            name,
+            no,
+            configured,
+            replicas,
+            limits,
+            links,
+            turn: AtomicUsize::new(0),
+            retired: CancellationToken::new(),
+        }
     }
 
-    /// An open connection, however long that takes.
-    pub(super) async fn connection(&self) -> Connection {
-        let mut link = self.link.subscribe();
+    /// No further call begins here. Those that wait for a connection are told; those that have one end on it.
+    pub(super) fn retire(&self) {
+        self.retired.cancel();
+    }
+
+    /// An open connection, however long that takes; `None` once the backend is retired.
+    pub(super) async fn connection(&self) -> Option<Connection> {
+        self.retired.run_until_cancelled(self.open_connection()).await
+    }
+
+    async fn open_connection(&self) -> Connection {
+        let mut links = self.links.subscribe();
         loop {
-            if let Link::Up(connection) = &*link.borrow_and_update()
-                && connection.is_open()
-            {
-                return connection.clone();
+            if let Some(connection) = self.next(&links.borrow_and_update()) {
+                return connection;
             }
-            self.wanted.notify_one();
-            if link.changed().await.is_err() {
+            self.replicas.iter().for_each(|replica| replica.wanted.notify_one());
+            if links.changed().await.is_err() {
                 // The sender lives in `self`.
                 std::future::pending::<()>().await;
             }
         }
     }
 
+    /// Each replica that serves, in turn.
+    fn next(&self, links: &[Link]) -> Option<Connection> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut order = (0..links.len()).map(|offset| &links[(turn % links.len() + offset) % links.len()]);
+        order.find_map(Link::serves).cloned()
+    }
+
     /// Why there is no connection.
     pub(super) fn cause(&self) -> String {
-        match &*self.link.borrow() {
-            Link::Down { cause } => cause.to_string(),
-            Link::Up(connection) => format!("{}: the connection was closed", connection.address()),
+        let links = self.links.borrow();
+        let told = self.replicas.iter().zip(&*links).map(|(Replica { address, .. }, link)| {
+            let cause = match link {
+                Link::Untried => "no connection was tried yet",
+                Link::Down { cause } => cause,
+                Link::Up { serves: false, .. } => "it says that it does not serve",
+                Link::Up { serves: true, .. } => "the connection was closed",
+            };
+            format!("{}: {cause}", address.as_str())
+        });
+        told.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Reaches a replica and lists its tools, once; the connection is kept.
+    pub(super) async fn reach(&self, tasks: &Tasks) -> Result<Vec<Tool>, String> {
+        for index in 0..self.replicas.len() {
+            match self.open(index, tasks).await {
+                Ok(connection) => match list::fetch(&connection).await {
+                    Ok(tools) => return Ok(tools),
+                    Err(cause) => self.lost(index, &cause),
+                },
+                Err(cause) => self.lost(index, &cause),
+            }
+        }
+        Err(self.cause())
+    }
+
+    /// Keeps the replicas connected and their tools in the catalog until the backend is retired.
+    pub(super) fn keep(self: &Arc<Self>, catalog: &Arc<Catalog>, tasks: &Tasks) {
+        for index in 0..self.replicas.len() {
+            let (backend, catalog, within) = (Arc::clone(self), Arc::clone(catalog), tasks.clone());
+            tasks.spawn(async move {
+                let retired = backend.retired.clone();
+                retired.run_until_cancelled(backend.follow(index, &catalog, &within)).await;
+            });
         }
     }
 
-    /// Keeps the backend connected and its tools in the catalog. Never ends by itself.
-    pub(super) async fn keep(self: Arc<Self>, catalog: Arc<Catalog>, tasks: Tasks) {
-        let mut preferred = 0;
+    async fn follow(&self, index: usize, catalog: &Catalog, tasks: &Tasks) {
         let mut backoff = FIRST_BACKOFF;
         loop {
             let tried = Instant::now();
-            let cause = match self.open(&mut preferred, &tasks).await {
+            let cause = match self.open(index, tasks).await {
                 Ok(connection) => match list::fetch(&connection).await {
                     Ok(tools) => {
                         backoff = FIRST_BACKOFF;
-                        catalog.replace(self.index, tools).await;
-                        connection.ended().await;
-                        format!("{}: the connection was closed", connection.address())
+                        catalog.replace(self.no, tools).await;
+                        self.watch(index, &connection, catalog).await;
+                        "the connection was closed".to_owned()
                     }
-                    Err(cause) => format!("{}: {cause}", connection.address()),
+                    Err(cause) => cause,
                 },
                 Err(cause) => cause,
             };
-            catalog.away(self.index, &cause);
-            self.lost(cause);
-            self.pause(tried, backoff).await;
+            self.lost(index, &cause);
+            self.tell(catalog);
+            self.pause(index, tried, backoff).await;
             backoff = (backoff * 2).min(MAX_BACKOFF);
         }
     }
 
-    /// The connection that is up, or a new one to the first address that can be reached, beginning with the last that was.
-    async fn open(&self, preferred: &mut usize, tasks: &Tasks) -> Result<Connection, String> {
-        if let Link::Up(connection) = &*self.link.borrow()
-            && connection.is_open()
-        {
+    /// The connection that is up, or a new one.
+    async fn open(&self, index: usize, tasks: &Tasks) -> Result<Connection, String> {
+        if let Some(connection) = self.links.borrow()[index].connection() {
             return Ok(connection.clone());
         }
-        let mut failures = Vec::new();
-        for turn in 0..self.addresses.len() {
-            let index = (*preferred + turn) % self.addresses.len();
-            let address = &self.addresses[index];
-            match Connection::open(address, tasks).await {
-                Ok(connection) => {
-                    *preferred = index;
-                    self.link.send_replace(Link::Up(connection.clone()));
-                    return Ok(connection);
-                }
-                Err(error) => failures.push(format!("{}: {}", address.as_str(), causes(&error))),
-            }
-        }
-        Err(failures.join("; "))
+        let connection =
+            Connection::open(&self.replicas[index].address, tasks).await.map_err(|error| causes(&error))?;
+        self.links.send_modify(|links| links[index] = Link::Up { connection: connection.clone(), serves: true });
+        Ok(connection)
     }
 
-    /// Takes the connection down, unless it is still open and only the list failed: then calls can go on using it.
-    fn lost(&self, cause: String) {
-        self.link.send_if_modified(|link| {
-            if matches!(link, Link::Up(connection) if connection.is_open()) {
+    /// Asks for health, where the replica tells it, until the connection takes no further calls.
+    async fn watch(&self, index: usize, connection: &Connection, catalog: &Catalog) {
+        // Nothing, where it does not tell.
+        let mut due = Some(Instant::now());
+        while connection.is_open() {
+            let ask = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = connection.ended() => return,
+                // A peer that is about to go takes no further calls, while those in flight keep the connection: then this ends.
+                () = self.replicas[index].wanted.notified() => {
+                    sleep(MIN_PAUSE).await;
+                    due = due.map(|_| Instant::now());
+                }
+                () = ask => due = match health::ask(connection).await {
+                    Health::Untold => None,
+                    Health::Told(serves) => {
+                        self.set_serves(index, serves, catalog);
+                        Some(Instant::now() + HEALTH_INTERVAL)
+                    }
+                    Health::Unclear => Some(Instant::now() + HEALTH_INTERVAL),
+                },
+            }
+        }
+    }
+
+    fn set_serves(&self, index: usize, now: bool, catalog: &Catalog) {
+        let changed = self.links.send_if_modified(|links| match &mut links[index] {
+            Link::Up { serves, .. } => std::mem::replace(serves, now) != now,
+            Link::Untried | Link::Down { .. } => false,
+        });
+        if changed {
+            self.tell(catalog);
+        }
+    }
+
+    /// Takes a connection down, unless it is still open and only the list failed: then calls can go on using it.
+    fn lost(&self, index: usize, cause: &str) {
+        self.links.send_if_modified(|links| {
+            if links[index].connection().is_some() {
                 return false;
             }
-            *link = Link::Down { cause: cause.into() };
+            links[index] = Link::Down { cause: cause.into() };
             true
         });
     }
 
-    async fn pause(&self, tried: Instant, backoff: Duration) {
+    /// Notes in the catalog how the backend as a whole is. While one replica serves, it does.
+    fn tell(&self, catalog: &Catalog) {
+        let links = self.links.borrow().clone();
+        if links.iter().any(|link| link.serves().is_some()) {
+            catalog.serves_again(self.no);
+        } else if links.iter().any(|link| link.connection().is_some()) {
+            catalog.does_not_serve(self.no, &self.cause());
+        } else if !links.iter().any(|link| matches!(link, Link::Untried)) {
+            catalog.away(self.no, &self.cause());
+        }
+    }
+
+    async fn pause(&self, index: usize, tried: Instant, backoff: Duration) {
         sleep_until(tried + MIN_PAUSE).await;
         tokio::select! {
-            () = self.wanted.notified() => {}
+            () = self.replicas[index].wanted.notified() => {}
             () = sleep_until(tried + backoff) => {}
         }
     }

@@ -6,7 +6,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Code, Request, Status, metadata::MetadataValue};
 
 use super::{
-    backend::{Backend, MIN_PAUSE},
+    Backends,
+    backend::MIN_PAUSE,
+    catalog::BackendNo,
     connection::Sender,
     departure::Departure,
     message::{causes, cut},
@@ -131,21 +133,16 @@ enum Undelivered {
 }
 
 /// Carries out an attempt.
-pub(super) async fn call(
-    backend: &Backend,
-    attempt: &Attempt,
-    with_progress: bool,
-    progress: &(dyn Fn(Progress) + Sync),
-) -> Reply {
-    let delivered = deliver(backend, attempt.timeout, attempt.connect_wait, |mut client, left| async move {
+pub(super) async fn call(backends: &Backends, attempt: &Attempt, progress: &(dyn Fn(Progress) + Sync)) -> Reply {
+    let delivered = deliver(backends, attempt, attempt.timeout, |backend, mut client, left| async move {
         let request = attempt.request();
-        if with_progress {
+        if backends.catalog.reports_progress(backend, &attempt.tool) {
             follow(client, attempt.timed(CallToolWithProgressRequest { call: Some(request) }, left), progress).await
         } else {
             Ok(client.call_tool(attempt.timed(request, left)).await?.into_inner())
         }
     });
-    let name = &backend.name;
+    let name = &attempt.backend;
     match delivered.await {
         Ok(response) => reply::read(response).await,
         Err(Undelivered::NeverLeft(cause)) => {
@@ -165,9 +162,9 @@ pub(super) async fn call(
 }
 
 /// Asks what became of an earlier attempt.
-pub(super) async fn lookup(backend: &Backend, attempt: &Attempt) -> Fate<bytes::Bytes> {
+pub(super) async fn lookup(backends: &Backends, attempt: &Attempt) -> Fate<bytes::Bytes> {
     let timeout = LOOKUP_TIMEOUT.saturating_add(attempt.connect_wait);
-    let delivered = deliver(backend, timeout, attempt.connect_wait, |mut client, left| async move {
+    let delivered = deliver(backends, attempt, timeout, |_, mut client, left| async move {
         let CallToolRequest { tool, args_json, context } = attempt.request();
         let request = attempt.timed(LookupCallRequest { tool, args_json, context }, left.min(LOOKUP_TIMEOUT));
         let answer = tokio::time::timeout(LOOKUP_TIMEOUT, client.lookup_call(request)).await;
@@ -196,30 +193,36 @@ pub(super) async fn lookup(backend: &Backend, attempt: &Attempt) -> Fate<bytes::
         }
         Err(Undelivered::Status { status, .. }) => format!("it answered {}", describe(&status)),
     };
-    Fate::Unknown { message: format!("backend `{}` was asked what became of the call: {cause}", backend.name) }
+    Fate::Unknown { message: format!("backend `{}` was asked what became of the call: {cause}", attempt.backend) }
 }
 
-/// Sends one request with `exchange`, again and again while it has not left and `connect_wait` is not over.
+/// Sends one request with `exchange`, again and again while it has not left and `connect_wait` is not over. A backend that is replaced
+/// meanwhile leaves it to the one in its place.
 async fn deliver<T, F: Future<Output = Result<T, Status>>>(
-    backend: &Backend,
+    backends: &Backends,
+    attempt: &Attempt,
     timeout: Duration,
-    connect_wait: Duration,
-    exchange: impl Fn(ToolServiceClient<Sender>, Duration) -> F,
+    exchange: impl Fn(BackendNo, ToolServiceClient<Sender>, Duration) -> F,
 ) -> Result<T, Undelivered> {
     let begin = Instant::now();
     let deadline = begin + timeout;
-    let connect_by = begin + connect_wait.min(timeout);
+    let connect_by = begin + attempt.connect_wait.min(timeout);
     let mut stood_in_the_way = None;
     loop {
-        let Ok(connection) = timeout_at(connect_by, backend.connection()).await else {
-            return Err(Undelivered::NeverLeft(stood_in_the_way.unwrap_or_else(|| backend.cause())));
+        let Some(backend) = backends.find(&attempt.backend) else {
+            return Err(Undelivered::NeverLeft("no backend of that name is there any more".to_owned()));
+        };
+        let connection = match timeout_at(connect_by, backend.connection()).await {
+            Ok(Some(connection)) => connection,
+            Ok(None) => continue,
+            Err(_) => return Err(Undelivered::NeverLeft(stood_in_the_way.unwrap_or_else(|| backend.cause()))),
         };
         // A backend that died a moment ago has closed its socket, but nobody may have read that yet. This lets the connection read
         // first (on a current-thread runtime for certain), so that the request is kept back instead of lost: it costs one poll.
         tokio::task::yield_now().await;
         let departure = Arc::new(Departure::default());
         let left = deadline.saturating_duration_since(Instant::now());
-        let trouble = match timeout_at(deadline, exchange(connection.client(&departure), left)).await {
+        let trouble = match timeout_at(deadline, exchange(backend.no, connection.client(&departure), left)).await {
             Ok(Ok(message)) => return Ok(message),
             Ok(Err(status)) => Some(status),
             Err(_) => None,

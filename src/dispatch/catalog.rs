@@ -6,14 +6,16 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{BackendState, Conflict, ListedTool, Presence, ToolLists, message::plain, schema};
 use crate::{
     batch::{
         event::{CallError, Reason},
+        gate::Limits,
         tools::{Resolution, Target, Tools},
     },
+    config,
     proto::Tool,
 };
 
@@ -42,27 +44,65 @@ pub(super) struct Catalog {
     lists: Arc<ToolLists>,
 }
 
-#[derive(Debug)]
+/// Backends are numbered as they come, those of the configuration first.
+pub(super) type BackendNo = u64;
+
+/// A backend's tools by name.
+pub(super) type Shelf = BTreeMap<String, Arc<Listed>>;
+
+#[derive(Debug, Default)]
 struct Inventory {
-    /// In the order of the configuration.
-    backends: Vec<Stock>,
-    /// Which backend serves a tool: its place in `backends`.
-    served: BTreeMap<String, (usize, Arc<Listed>)>,
+    backends: BTreeMap<BackendNo, Stock>,
+    /// Which backend serves a tool.
+    served: BTreeMap<String, (BackendNo, Arc<Listed>)>,
     conflicts: Vec<Conflict>,
 }
 
+/// What is known of a backend.
 #[derive(Debug)]
-struct Stock {
+pub(super) struct Stock {
     name: String,
     addresses: Vec<String>,
+    credential: Option<String>,
+    limits: Limits,
+    configured: bool,
     presence: Presence,
+    /// Since when that is so.
+    since: Instant,
     tried: bool,
-    tools: BTreeMap<String, Arc<Listed>>,
+    tools: Shelf,
+}
+
+impl Stock {
+    /// A backend that was never reached.
+    pub(super) fn new(spec: &config::Backend, configured: bool) -> Self {
+        Self {
+            name: spec.name.clone(),
+            addresses: spec.addresses.clone(),
+            credential: spec.credential.clone(),
+            limits: spec.limits(),
+            configured,
+            presence: Presence::NeverReached { error: None },
+            since: Instant::now(),
+            tried: false,
+            tools: Shelf::new(),
+        }
+    }
+
+    /// One that was reached and serves these tools.
+    pub(super) fn reached(spec: &config::Backend, tools: Shelf) -> Self {
+        Self { presence: Presence::Reached, tried: true, tools, ..Self::new(spec, false) }
+    }
+
+    fn becomes(&mut self, presence: Presence) {
+        self.presence = presence;
+        self.since = Instant::now();
+    }
 }
 
 /// A tool as its backend lists it.
 #[derive(Debug)]
-struct Listed {
+pub(super) struct Listed {
     tool: Tool,
     timeout: Option<Duration>,
     schema: schema::Schema,
@@ -79,28 +119,46 @@ impl Pattern {
 }
 
 impl Catalog {
-    /// Backends by name and addresses, none reached yet; what no batch may call; and what each agent may.
-    pub(super) fn new(
-        backends: impl Iterator<Item = (String, Vec<String>)>,
-        not_batchable: &[String],
-        lists: Arc<ToolLists>,
-    ) -> Self {
-        let backends = backends
-            .map(|(name, addresses)| Stock {
-                name,
-                addresses,
-                presence: Presence::NeverReached { error: None },
-                tried: false,
-                tools: BTreeMap::new(),
-            })
-            .collect();
+    /// No backends yet; what no batch may call; and what each agent may.
+    pub(super) fn new(not_batchable: &[String], lists: Arc<ToolLists>) -> Self {
         Self {
-            inventory: RwLock::new(Inventory { backends, served: BTreeMap::new(), conflicts: Vec::new() }),
+            inventory: RwLock::default(),
             changes: watch::Sender::new(0),
             tried: watch::Sender::new(0),
             not_batchable: not_batchable.iter().cloned().map(Pattern).collect(),
             lists,
         }
+    }
+
+    /// Puts a backend in, in the place of one where it replaces one. A tool that another serves keeps it out.
+    pub(super) fn put(&self, no: BackendNo, stock: Stock, replaced: Option<BackendNo>) -> Result<(), Conflict> {
+        {
+            let mut inventory = self.write();
+            let others = |(name, (holder, _)): &(&String, &(BackendNo, Arc<Listed>))| {
+                stock.tools.contains_key(*name) && Some(*holder) != replaced
+            };
+            if let Some((tool, (holder, _))) = inventory.served.iter().find(others) {
+                let first = inventory.backends[holder].name.clone();
+                return Err(Conflict { tool: tool.clone(), first, second: stock.name });
+            }
+            if let Some(replaced) = replaced {
+                inventory.backends.remove(&replaced);
+            }
+            inventory.backends.insert(no, stock);
+            inventory.arrange();
+        }
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(())
+    }
+
+    /// Takes a backend out, and its tools with it.
+    pub(super) fn remove(&self, no: BackendNo) {
+        {
+            let mut inventory = self.write();
+            inventory.backends.remove(&no);
+            inventory.arrange();
+        }
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     // A reader that panics leaves the inventory whole.
@@ -112,29 +170,37 @@ impl Catalog {
         self.inventory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a backend's list in the place of its last one, and the backend down as reached. Rings where that changes anything.
-    pub(super) async fn replace(&self, index: usize, tools: Vec<Tool>) {
-        let known = self.read().backends[index].tools.clone();
-        let mut listed = BTreeMap::new();
+    /// A list as it is kept, with its schemas compiled; what is `known` already is taken over.
+    pub(super) async fn shelve(tools: Vec<Tool>, known: &Shelf) -> Shelf {
+        let mut shelf = Shelf::new();
         for tool in tools {
             let name = tool.name.clone();
             match known.get(&name) {
-                Some(same) if same.tool == tool => listed.insert(name, same.clone()),
+                Some(same) if same.tool == tool => shelf.insert(name, same.clone()),
                 Some(_) | None => {
                     // Compiling takes up to milliseconds a tool, and this thread has calls to serve.
                     tokio::task::yield_now().await;
-                    listed.insert(name, Arc::new(Listed::new(tool)))
+                    shelf.insert(name, Arc::new(Listed::new(tool)))
                 }
             };
         }
+        shelf
+    }
+
+    /// Puts a backend's list in the place of its last one, and the backend down as reached. Rings where that changes anything.
+    pub(super) async fn replace(&self, no: BackendNo, tools: Vec<Tool>) {
+        let known = self.read().backends.get(&no).map(|stock| stock.tools.clone()).unwrap_or_default();
+        let listed = Self::shelve(tools, &known).await;
         let (changed, first_time) = {
             let mut inventory = self.write();
-            let stock = &mut inventory.backends[index];
+            let Some(stock) = inventory.backends.get_mut(&no) else { return };
             let changed = matches!(stock.presence, Presence::NeverReached { .. })
                 || stock.tools.len() != listed.len()
                 || stock.tools.values().zip(listed.values()).any(|(old, new)| !Arc::ptr_eq(old, new));
             tracing::info!(backend = stock.name, tools = listed.len(), changed, "tool list read");
-            stock.presence = Presence::Reached;
+            if stock.presence != Presence::Reached {
+                stock.becomes(Presence::Reached);
+            }
             stock.tools = listed;
             let first_time = !std::mem::replace(&mut stock.tried, true);
             inventory.arrange();
@@ -149,10 +215,10 @@ impl Catalog {
     }
 
     /// Notes that a backend cannot be reached or not be listed; its last list stays.
-    pub(super) fn away(&self, index: usize, cause: &str) {
+    pub(super) fn away(&self, no: BackendNo, cause: &str) {
         let first_time = {
             let mut inventory = self.write();
-            let stock = &mut inventory.backends[index];
+            let Some(stock) = inventory.backends.get_mut(&no) else { return };
             match &mut stock.presence {
                 Presence::NeverReached { error } => {
                     if error.as_deref() != Some(cause) {
@@ -160,9 +226,9 @@ impl Catalog {
                         *error = Some(cause.to_owned());
                     }
                 }
-                Presence::Reached => {
+                Presence::Reached | Presence::NotServing { .. } => {
                     tracing::warn!(backend = stock.name, cause, "backend is away; its last tool list stays");
-                    stock.presence = Presence::Away { error: cause.to_owned() };
+                    stock.becomes(Presence::Away { error: cause.to_owned() });
                 }
                 Presence::Away { error } => cause.clone_into(error),
             }
@@ -170,6 +236,26 @@ impl Catalog {
         };
         if first_time {
             self.tried.send_modify(|tried| *tried += 1);
+        }
+    }
+
+    /// Notes that a backend can be reached and takes no calls. One that was never listed is not known to be there.
+    pub(super) fn does_not_serve(&self, no: BackendNo, cause: &str) {
+        let mut inventory = self.write();
+        let Some(stock) = inventory.backends.get_mut(&no) else { return };
+        if matches!(stock.presence, Presence::Reached | Presence::Away { .. }) {
+            tracing::warn!(backend = stock.name, cause, "backend takes no calls");
+            stock.becomes(Presence::NotServing { error: cause.to_owned() });
+        }
+    }
+
+    /// Notes that a backend that was listed takes calls.
+    pub(super) fn serves_again(&self, no: BackendNo) {
+        let mut inventory = self.write();
+        let Some(stock) = inventory.backends.get_mut(&no) else { return };
+        if matches!(stock.presence, Presence::NotServing { .. } | Presence::Away { .. }) {
+            tracing::info!(backend = stock.name, "backend takes calls again");
+            stock.becomes(Presence::Reached);
         }
     }
 
@@ -192,28 +278,35 @@ impl Catalog {
 
     pub(super) fn tools(&self) -> Vec<ListedTool> {
         let inventory = self.read();
-        let tool = |(backend, listed): &(usize, Arc<Listed>)| ListedTool {
-            backend: inventory.backends[*backend].name.clone(),
+        let tool = |(backend, listed): &(BackendNo, Arc<Listed>)| ListedTool {
+            backend: inventory.backends[backend].name.clone(),
             tool: listed.tool.clone(),
             schema_fault: listed.fault().map(str::to_owned),
         };
         inventory.served.values().map(tool).collect()
     }
 
+    /// How every backend is, by name.
     pub(super) fn states(&self) -> Vec<BackendState> {
         let inventory = self.read();
-        let state = |(index, stock): (usize, &Stock)| BackendState {
+        let state = |(no, stock): (&BackendNo, &Stock)| BackendState {
             name: stock.name.clone(),
             addresses: stock.addresses.clone(),
+            credential: stock.credential.clone(),
+            limits: stock.limits,
+            configured: stock.configured,
             presence: stock.presence.clone(),
-            tools: inventory.served.values().filter(|(backend, _)| *backend == index).count(),
+            since: stock.since,
+            tools: inventory.served_by(*no),
         };
-        inventory.backends.iter().enumerate().map(state).collect()
+        let mut states: Vec<_> = inventory.backends.iter().map(state).collect();
+        states.sort_by(|left, right| left.name.cmp(&right.name));
+        states
     }
 
     /// Whether calls of `tool` go to `backend` by `CallToolWithProgress`.
-    pub(super) fn reports_progress(&self, backend: usize, tool: &str) -> bool {
-        self.read().served.get(tool).is_some_and(|(index, listed)| *index == backend && listed.tool.reports_progress)
+    pub(super) fn reports_progress(&self, backend: BackendNo, tool: &str) -> bool {
+        self.read().served.get(tool).is_some_and(|(no, listed)| *no == backend && listed.tool.reports_progress)
     }
 
     fn is_batchable(&self, name: &str) -> bool {
@@ -222,24 +315,29 @@ impl Catalog {
 }
 
 impl Inventory {
-    /// Decides who serves what: who serves it now goes on while it lists it, else the first in the configuration.
+    fn served_by(&self, backend: BackendNo) -> Vec<Tool> {
+        let served = self.served.values().filter(|(no, _)| *no == backend);
+        served.map(|(_, listed)| listed.tool.clone()).collect()
+    }
+
+    /// Decides who serves what: who serves it now goes on while it lists it, else the one that came first.
     fn arrange(&mut self) {
-        let mut served: BTreeMap<String, (usize, Arc<Listed>)> = BTreeMap::new();
+        let mut served: BTreeMap<String, (BackendNo, Arc<Listed>)> = BTreeMap::new();
         let mut conflicts = Vec::new();
-        let mut order: Vec<usize> = (0..self.backends.len()).collect();
-        for name in self.backends.iter().flat_map(|stock| stock.tools.keys()) {
+        let mut order: Vec<BackendNo> = self.backends.keys().copied().collect();
+        for name in self.backends.values().flat_map(|stock| stock.tools.keys()) {
             if served.contains_key(name) {
                 continue;
             }
-            let holder = self.served.get(name).map(|(index, _)| *index);
-            order.sort_by_key(|index| (Some(*index) != holder, *index));
-            let mut claims = order.iter().filter_map(|index| Some((*index, self.backends[*index].tools.get(name)?)));
+            let holder = self.served.get(name).map(|(no, _)| *no);
+            order.sort_by_key(|no| (Some(*no) != holder, *no));
+            let mut claims = order.iter().filter_map(|no| Some((*no, self.backends[no].tools.get(name)?)));
             if let Some((first, tool)) = claims.next() {
                 served.insert(name.clone(), (first, tool.clone()));
                 conflicts.extend(claims.map(|(second, _)| Conflict {
                     tool: name.clone(),
-                    first: self.backends[first].name.clone(),
-                    second: self.backends[second].name.clone(),
+                    first: self.backends[&first].name.clone(),
+                    second: self.backends[&second].name.clone(),
                 }));
             }
         }
@@ -266,10 +364,13 @@ impl Inventory {
 
     fn unknown(&self, name: &str) -> Resolution {
         let never_reached = |stock: &&Stock| matches!(stock.presence, Presence::NeverReached { .. });
-        if let Some(stock) = self.backends.iter().find(never_reached) {
+        if let Some(stock) = self.backends.values().find(never_reached) {
             let cause = match &stock.presence {
                 Presence::NeverReached { error: Some(error) } => error.as_str(),
-                Presence::NeverReached { error: None } | Presence::Reached | Presence::Away { .. } => "not tried yet",
+                Presence::NeverReached { error: None }
+                | Presence::Reached
+                | Presence::NotServing { .. }
+                | Presence::Away { .. } => "not tried yet",
             };
             let message = format!(
                 "no backend serves the tool `{name}` so far, and backend `{}` was never reached ({cause}); start it, then repeat the call",
@@ -306,7 +407,8 @@ impl Listed {
         listed
     }
 
-    fn fault(&self) -> Option<&str> {
+    /// Why its calls will fail, where its input schema is wrong.
+    pub(super) fn fault(&self) -> Option<&str> {
         match &self.schema {
             schema::Schema::Faulty(fault) => Some(fault),
             schema::Schema::Any | schema::Schema::Compiled(_) => None,
@@ -340,7 +442,7 @@ impl Tools for Catalog {
                 refusal(Reason::InvalidArgs, &message)
             }),
             schema::Schema::Faulty(fault) => {
-                let name = &inventory.backends[*backend].name;
+                let name = &inventory.backends[backend].name;
                 let message = format!(
                     "the tool `{tool}` cannot be called: the input schema that backend `{name}` lists for it is wrong ({fault}); correct it there"
                 );
@@ -350,7 +452,7 @@ impl Tools for Catalog {
         match checked {
             Ok(()) => Resolution::Ready(Target {
                 base_tool: base_tool.to_owned(),
-                backend: inventory.backends[*backend].name.clone(),
+                backend: inventory.backends[backend].name.clone(),
                 timeout: listed.timeout,
             }),
             Err(error) => Resolution::Refused(error),

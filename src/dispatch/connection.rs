@@ -7,7 +7,8 @@
 use std::{
     future::Future,
     io,
-    path::PathBuf,
+    net::SocketAddr,
+    path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -19,14 +20,19 @@ use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
 use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, client::conn::http2, rt::Executor};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::{
+    net::{TcpStream, UnixStream, lookup_host},
+    time::timeout,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic::{Status, body::Body};
 use tower::BoxError;
 
 use super::{
-    Error,
+    Error, Refusal,
+    credentials::Shown,
     departure::{Departing, Departure, was_turned_away},
+    destinations::Destinations,
 };
 use crate::proto::tool_service_client::ToolServiceClient;
 
@@ -48,6 +54,10 @@ pub(super) struct Address {
     text: Arc<str>,
     target: Target,
     origin: Uri,
+    /// Where it may lead; that of the configuration may lead anywhere.
+    guard: Option<Arc<Destinations>>,
+    /// What it is shown with each request.
+    shown: Option<Shown>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,7 +80,7 @@ impl Address {
             }
             // A socket's path is no valid authority in HTTP/2.
             let origin = Uri::from_static("http://localhost");
-            return Ok(Self { text: text.into(), target: Target::Unix(path.into()), origin });
+            return Ok(Self { text: text.into(), target: Target::Unix(path.into()), origin, guard: None, shown: None });
         }
         let uri: Uri = text.parse().map_err(|_| bad("http://host:port or unix:/path"))?;
         if uri.scheme_str() != Some("http") || uri.path() != "/" || uri.query().is_some() {
@@ -84,17 +94,67 @@ impl Address {
             Some(_) => authority.to_string(),
             None => format!("{authority}:80"),
         };
-        Ok(Self { text: text.into(), target: Target::Tcp(target), origin: uri })
+        Ok(Self { text: text.into(), target: Target::Tcp(target), origin: uri, guard: None, shown: None })
     }
 
     /// A backend within this process.
     #[cfg(test)]
     pub(super) fn piped(dials: super::pipe::Dials) -> Self {
-        Self { text: "pipe".into(), target: Target::Pipe(dials), origin: Uri::from_static("http://localhost") }
+        let origin = Uri::from_static("http://localhost");
+        Self { text: "pipe".into(), target: Target::Pipe(dials), origin, guard: None, shown: None }
+    }
+
+    /// The same, that may lead to these places alone.
+    pub(super) fn guarded(self, destinations: Arc<Destinations>) -> Self {
+        Self { guard: Some(destinations), ..self }
+    }
+
+    /// The same, that is shown a credential with each request.
+    pub(super) fn shown(self, shown: Shown) -> Self {
+        Self { shown: Some(shown), ..self }
     }
 
     pub(super) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Refuses it where it leads to what is not allowed, at this moment.
+    pub(super) async fn is_allowed(&self) -> Result<(), Refusal> {
+        let forbidden = |cause| Refusal::Forbidden { address: self.text.to_string(), cause };
+        match (&self.target, &self.guard) {
+            (Target::Tcp(target), Some(_)) => match timeout(CONNECT_TIMEOUT, lookup_host(target.as_str())).await {
+                Ok(Ok(found)) => self.allowed(found).map(drop).map_err(forbidden),
+                // Connecting will say that it leads nowhere.
+                Ok(Err(_)) | Err(_) => Ok(()),
+            },
+            (Target::Unix(path), Some(guard)) => guard.check_socket(path).map_err(forbidden),
+            _ => Ok(()),
+        }
+    }
+
+    /// What of the addresses that a name has is allowed; one at least, or why none is.
+    fn allowed(&self, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+        let Some(guard) = &self.guard else { return Ok(found.collect()) };
+        let mut cause = "it has no address".to_owned();
+        let allowed: Vec<_> =
+            found.filter(|address| guard.check_ip(address.ip()).map_err(|refused| cause = refused).is_ok()).collect();
+        if allowed.is_empty() { Err(cause) } else { Ok(allowed) }
+    }
+
+    async fn tcp(&self, target: &str) -> Result<TcpStream, io::Error> {
+        let found = lookup_host(target).await?;
+        let allowed = self.allowed(found).map_err(|cause| io::Error::new(io::ErrorKind::PermissionDenied, cause))?;
+        let stream = TcpStream::connect(&*allowed).await?;
+        // A call is one small packet that nothing follows: waiting for more would cost up to 40 ms.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    async fn socket(&self, path: &Path) -> Result<UnixStream, io::Error> {
+        if let Some(guard) = &self.guard {
+            guard.check_socket(path).map_err(|cause| io::Error::new(io::ErrorKind::PermissionDenied, cause))?;
+        }
+        UnixStream::connect(path).await
     }
 }
 
@@ -144,18 +204,13 @@ impl Connection {
     pub(super) async fn open(address: &Address, tasks: &Tasks) -> Result<Self, io::Error> {
         let connecting = async {
             match &address.target {
-                Target::Tcp(target) => {
-                    let stream = TcpStream::connect(target.as_str()).await?;
-                    // A call is one small packet that nothing follows: waiting for more would cost up to 40 ms.
-                    stream.set_nodelay(true)?;
-                    Self::start(TokioIo::new(stream), address, tasks).await
-                }
-                Target::Unix(path) => Self::start(TokioIo::new(UnixStream::connect(path).await?), address, tasks).await,
+                Target::Tcp(target) => Self::start(TokioIo::new(address.tcp(target).await?), address, tasks).await,
+                Target::Unix(path) => Self::start(TokioIo::new(address.socket(path).await?), address, tasks).await,
                 #[cfg(test)]
                 Target::Pipe(dials) => Self::start(TokioIo::new(dials.dial().await?), address, tasks).await,
             }
         };
-        tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| {
+        timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| {
             Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {CONNECT_TIMEOUT:?}")))
         })
     }
@@ -194,10 +249,19 @@ impl Connection {
         self.address.as_str()
     }
 
+    /// Sends one request, whose way `departure` follows.
+    pub(super) fn sender(&self, departure: &Arc<Departure>) -> Sender {
+        Sender { connection: self.sender.clone(), departure: departure.clone(), shown: self.address.shown.clone() }
+    }
+
+    /// What requests are addressed to.
+    pub(super) fn origin(&self) -> Uri {
+        self.address.origin.clone()
+    }
+
     /// A client for one request, whose way `departure` follows.
     pub(super) fn client(&self, departure: &Arc<Departure>) -> ToolServiceClient<Sender> {
-        let sender = Sender { sender: self.sender.clone(), departure: departure.clone() };
-        ToolServiceClient::with_origin(sender, self.address.origin.clone())
+        ToolServiceClient::with_origin(self.sender(departure), self.origin())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
@@ -206,8 +270,9 @@ impl Connection {
 /// Sends one request on a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    sender: http2::SendRequest<Departing>,
+    connection: http2::SendRequest<Departing>,
     departure: Arc<Departure>,
+    shown: Option<Shown>,
 }
 
 impl tower::Service<Request<Body>> for Sender {
@@ -216,14 +281,17 @@ impl tower::Service<Request<Body>> for Sender {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.sender.poll_ready(cx).map_err(Into::into)
+        self.connection.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let departure = self.departure.clone();
         let mut request = request.map(|body| Departing::new(body, departure.clone()));
         request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
-        let response = self.sender.send_request(request);
+        if let Some(shown) = &self.shown {
+            shown.attach(request.headers_mut());
+        }
+        let response = self.connection.send_request(request);
         Box::pin(async move {
             let mut response = response.await.inspect_err(|error| {
                 if was_turned_away(error) {

@@ -2,14 +2,18 @@
 //!
 //! | file | duty |
 //! | --- | --- |
-//! | `backend` | one backend's task: a connection, kept; a tool list, kept fresh |
+//! | `backend` | a backend's replicas: connections, kept; a tool list, kept fresh; whose turn it is |
+//! | `health` | what a replica says of its health |
 //! | `connection` | one HTTP/2 connection to one address |
+//! | `credentials` | what backends are shown |
 //! | `departure` | whether a request has left |
 //! | `list` | fetches a tool list |
 //! | `allowed` | which tools an agent may call, and by which names |
 //! | `catalog` | the tools of all backends; what a call's name comes to |
 //! | `schema` | input schemas and the arguments that do not fit |
 //! | `expansion` | what checking a schema costs |
+//! | `registry` | backends that come and go while the server runs |
+//! | `destinations` | where those may be |
 //! | `call` | one attempt |
 //! | `reply` | what an answer comes to |
 //!
@@ -20,37 +24,43 @@ mod backend;
 mod call;
 mod catalog;
 mod connection;
+mod credentials;
 mod departure;
+mod destinations;
 mod expansion;
+mod health;
 mod list;
 mod message;
 #[cfg(test)]
 pub(crate) mod pipe;
+mod registry;
 mod reply;
 mod schema;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 pub use self::{
     allowed::ToolLists,
     call::{Attempt, Progress},
     catalog::{BATCH_TOOL, EXECUTE_TOOL_BATCH},
+    credentials::{CredentialError, Credentials},
+    registry::{Candidate, Refusal},
     reply::{MAX_RESULT_BYTES, Reply},
 };
 use self::{
-    backend::Backend,
     catalog::Catalog,
     connection::{Address, Connection, Tasks},
+    destinations::Destinations,
     message::causes,
+    registry::Members,
 };
 use crate::{
     batch::{
-        event::Reason,
         gate::Limits,
-        outcome::{Fate, Outcome},
+        outcome::Fate,
         tools::{Resolution, Tools},
     },
     config,
@@ -110,16 +120,24 @@ pub struct ListedTool {
 }
 
 /// How a backend is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BackendState {
-    /// Its name in the configuration.
+    /// Its name.
     pub name: String,
-    /// Its addresses in the configuration.
+    /// Its addresses.
     pub addresses: Vec<String>,
+    /// The name of what it is shown.
+    pub credential: Option<String>,
+    /// What it takes, over all batches.
+    pub limits: Limits,
+    /// It came with the configuration.
+    pub configured: bool,
     /// Whether it is there.
     pub presence: Presence,
-    /// How many tools it serves, by its last list.
-    pub tools: usize,
+    /// Since when that is so.
+    pub since: Instant,
+    /// What it serves, by its last list.
+    pub tools: Vec<Tool>,
 }
 
 /// Whether a backend is there.
@@ -132,6 +150,11 @@ pub enum Presence {
     },
     /// Its tools are listed, and the connection is up.
     Reached,
+    /// It is reached, and says that it takes no calls.
+    NotServing {
+        /// By replica.
+        error: String,
+    },
     /// It was reached, and cannot be now. Its last list stays.
     Away {
         /// What stands in the way.
@@ -142,52 +165,58 @@ pub enum Presence {
 /// All tool backends. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Backends {
-    /// In the order of the configuration.
-    members: Arc<[Arc<Backend>]>,
+    members: Arc<Members>,
     catalog: Arc<Catalog>,
+    destinations: Arc<Destinations>,
+    credentials: Arc<Credentials>,
     tasks: Tasks,
 }
 
 impl Backends {
     /// Begins to connect to the backends of the configuration. `not_batchable`: tools that no batch may call, names or prefixes
     /// that end in `*`. `lists`: what each agent may call. To be called within a tokio runtime.
-    pub fn new(config: &[config::Backend], not_batchable: &[String], lists: Arc<ToolLists>) -> Result<Self, Error> {
-        let mut backends = Vec::with_capacity(config.len());
-        for (index, backend) in config.iter().enumerate() {
+    pub fn new(
+        config: &[config::Backend],
+        not_batchable: &[String],
+        lists: Arc<ToolLists>,
+        credentials: Arc<Credentials>,
+    ) -> Result<Self, Error> {
+        let this = Self { credentials, ..Self::empty(not_batchable, lists) };
+        for backend in config {
             let addresses = backend.addresses.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
             if addresses.is_empty() {
                 return Err(Error::NoAddress(backend.name.clone()));
             }
-            let limits = Limits {
-                max_concurrency: backend.max_concurrency,
-                max_calls_per_second: backend.max_calls_per_second,
-                breaks: true,
-            };
-            backends.push(Arc::new(Backend::new(backend.name.clone(), index, addresses, limits)));
+            this.keep(backend, true, this.shown(backend, addresses));
         }
-        let stocks = config.iter().map(|backend| (backend.name.clone(), backend.addresses.clone()));
-        Ok(Self::keep(backends, stocks, not_batchable, lists))
+        Ok(this)
     }
 
     /// One backend, within this process.
     #[cfg(test)]
     pub(crate) fn piped(name: &str, dials: pipe::Dials, limits: Limits) -> Self {
-        let backend = Backend::new(name.to_owned(), 0, vec![Address::piped(dials)], limits);
-        Self::keep(vec![Arc::new(backend)], std::iter::once((name.to_owned(), Vec::new())), &[], Arc::default())
+        let this = Self::empty(&[], Arc::default());
+        let Limits { max_concurrency, max_calls_per_second, .. } = limits;
+        let name = name.to_owned();
+        let spec = config::Backend { name, max_concurrency, max_calls_per_second, ..config::Backend::default() };
+        this.keep(&spec, true, vec![Address::piped(dials)]);
+        this
     }
 
-    fn keep(
-        backends: Vec<Arc<Backend>>,
-        stocks: impl Iterator<Item = (String, Vec<String>)>,
-        not_batchable: &[String],
-        lists: Arc<ToolLists>,
-    ) -> Self {
-        let catalog = Arc::new(Catalog::new(stocks, not_batchable, lists));
-        let tasks = Tasks::default();
-        for backend in &backends {
-            tasks.spawn(backend.clone().keep(catalog.clone(), tasks.clone()));
+    fn empty(not_batchable: &[String], lists: Arc<ToolLists>) -> Self {
+        Self {
+            members: Arc::default(),
+            catalog: Arc::new(Catalog::new(not_batchable, lists)),
+            destinations: Arc::default(),
+            credentials: Arc::default(),
+            tasks: Tasks::default(),
         }
-        Self { members: backends.into(), catalog, tasks }
+    }
+
+    /// The same, with registrations that may point to these places; to loopback alone where there are none.
+    #[must_use]
+    pub fn registering_at(self, allowed: &[config::Destination]) -> Self {
+        Self { destinations: Arc::new(Destinations::new(allowed)), ..self }
     }
 
     /// Waits until every backend was tried once, `at_most` that long. Two that serve one tool are an error here; later on they
@@ -207,19 +236,12 @@ impl Backends {
     /// Carries out one attempt: exactly one reply, within the attempt's timeout. Dropping the future cancels the RPC; whether the
     /// tool has run is then unknown. `progress` is called on the way and must not block.
     pub async fn call(&self, attempt: Attempt, progress: &(dyn Fn(Progress) + Sync)) -> Reply {
-        let Some(backend) = self.find(&attempt.backend) else {
-            return Outcome::NotSent { reason: Reason::BackendUnavailable, message: not_configured(&attempt.backend) };
-        };
-        let with_progress = self.catalog.reports_progress(backend.index, &attempt.tool);
-        call::call(backend, &attempt, with_progress, progress).await
+        call::call(self, &attempt, progress).await
     }
 
     /// Asks the attempt's backend what became of it: within its `connect_wait` and 10 s.
     pub async fn lookup(&self, attempt: Attempt) -> Fate<Bytes> {
-        let Some(backend) = self.find(&attempt.backend) else {
-            return Fate::Unknown { message: not_configured(&attempt.backend) };
-        };
-        call::lookup(backend, &attempt).await
+        call::lookup(self, &attempt).await
     }
 
     /// Every tool that can be called, by name.
@@ -228,7 +250,7 @@ impl Backends {
         self.catalog.tools()
     }
 
-    /// How every backend is, in the order of the configuration.
+    /// How every backend is, by name.
     #[must_use]
     pub fn states(&self) -> Vec<BackendState> {
         self.catalog.states()
@@ -238,14 +260,6 @@ impl Backends {
     pub async fn shutdown(&self) {
         self.tasks.shutdown().await;
     }
-
-    fn find(&self, name: &str) -> Option<&Backend> {
-        self.members.iter().find(|backend| backend.name == name).map(|backend| &**backend)
-    }
-}
-
-fn not_configured(name: &str) -> String {
-    format!("no backend is named `{name}` any more; expected one in the configuration")
 }
 
 impl Tools for Backends {

@@ -1,6 +1,6 @@
 //! Why the engine cannot do what it was asked to.
 
-use crate::{batch::state::Misfit, json, store};
+use crate::{batch::state::Misfit, dispatch, json, store};
 
 /// Why the engine cannot do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum Error {
     /// There is no such thing, or it belongs to another tenant: nobody can tell which.
     #[error("there is no {kind} {}", json::quote(id))]
     NotFound {
-        /// "batch", "step", "task" or "key".
+        /// "batch", "step", "task", "key" or "backend".
         kind: &'static str,
         /// What was asked for.
         id: String,
@@ -53,6 +53,9 @@ pub enum Error {
         /// How many that is.
         most: usize,
     },
+    /// A backend is not registered, or not taken out.
+    #[error(transparent)]
+    Backend(#[from] dispatch::Refusal),
     /// The server is about to stop: try again in a moment.
     #[error("the server is stopping: try again in a moment")]
     Stopping,

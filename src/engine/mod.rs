@@ -12,6 +12,7 @@
 //! | `stop` | a batch or a task is told to stop |
 //! | `keys` | a task's keys, listed and settled |
 //! | `variables` | a task's variables, set and looked up |
+//! | `registry` | registered backends, taken in and out |
 //! | `park` | what was running at crash after crash |
 //! | `persist` | facts become records |
 //! | `commit` | records become durable |
@@ -36,6 +37,7 @@ mod list;
 mod park;
 mod persist;
 pub mod read;
+mod registry;
 mod retention;
 mod run;
 #[cfg(test)]
@@ -57,6 +59,7 @@ use self::{
     keys::SettleRequest,
     leases::Lease,
     read::{Located, Reader},
+    registry::RegisterRequest,
     retention::ExpireRequest,
     stop::EndRequest,
     tail::TailReader,
@@ -71,7 +74,8 @@ use crate::{
         spec::Spec,
     },
     clock::Clock,
-    dispatch::{Backends, ListedTool},
+    config,
+    dispatch::{BackendState, Backends, Candidate, ListedTool, Refusal},
     store::{self, RoomFor, Store, records::Outline},
 };
 
@@ -92,6 +96,10 @@ enum Command {
     SettleKey(Box<SettleRequest>),
     SetVariable(Box<SetRequest>),
     ListTools { reply: oneshot::Sender<Vec<ListedTool>> },
+    ReachBackend { spec: config::Backend, reply: oneshot::Sender<Result<Candidate, Refusal>> },
+    RegisterBackend(Box<RegisterRequest>),
+    DeregisterBackend { name: String, reply: oneshot::Sender<Result<(), Error>> },
+    ListBackends { reply: oneshot::Sender<Vec<BackendState>> },
     Expire(Box<ExpireRequest>),
     Drain { grace: Duration },
     StoreFailed { error: store::Error },
@@ -364,6 +372,7 @@ impl Engine {
             | Error::KeyNotUnknown { .. }
             | Error::PastTheEnd { .. }
             | Error::TooManyOpen { .. }
+            | Error::Backend(_)
             | Error::Stopping => {}
         }
         error

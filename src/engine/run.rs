@@ -133,6 +133,7 @@ impl Loop {
             give_up: None,
             failing: None,
         };
+        this.restore_backends()?;
         let batches = this.read_unfinished()?;
         this.commit()?;
         this.step(Input::Resume(batches));
@@ -286,6 +287,12 @@ impl Loop {
             Command::SetVariable(request) => self.set_variable(*request),
             Command::ListTools { reply } => {
                 let _ = reply.send(self.backends.list_tools());
+            }
+            Command::ReachBackend { spec, reply } => self.reach_backend(spec, reply),
+            Command::RegisterBackend(request) => self.register_backend(*request),
+            Command::DeregisterBackend { name, reply } => self.deregister_backend(name, reply),
+            Command::ListBackends { reply } => {
+                let _ = reply.send(self.backends.states());
             }
             Command::Expire(request) => self.expire(*request),
             Command::Drain { grace } => self.drain(grace),

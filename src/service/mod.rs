@@ -13,6 +13,7 @@ mod identity;
 mod key;
 mod page;
 mod people;
+mod registry;
 mod status;
 mod stream;
 mod task;
@@ -30,7 +31,7 @@ use tonic::codec::CompressionEncoding;
 pub(crate) use self::{
     admission::AdmissionLayer, deadline::DeadlineLayer, foreign::ForeignLayer, identity::IdentityLayer, people::People,
 };
-use self::{batch::Batches, task::Tasks, tool::Tools};
+use self::{batch::Batches, registry::Registry, task::Tasks, tool::Tools};
 pub use self::{people::ReloadError, tokens::Error as TokenError};
 use crate::{
     clock::Clock,
@@ -38,8 +39,8 @@ use crate::{
     engine::Engine,
     prices::Prices,
     proto::{
-        batch_service_server::BatchServiceServer, task_service_server::TaskServiceServer,
-        tool_service_server::ToolServiceServer,
+        batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
+        task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
 };
 
@@ -77,6 +78,16 @@ pub(crate) fn tool_service(
     lists: Arc<ToolLists>,
 ) -> ToolServiceServer<impl crate::proto::tool_service_server::ToolService> {
     ToolServiceServer::new(Tools { engine, lists })
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .accept_compressed(CompressionEncoding::Gzip)
+}
+
+/// `RegistryService`.
+pub(crate) fn registry_service(
+    engine: Engine,
+    clock: Clock,
+) -> RegistryServiceServer<impl crate::proto::registry_service_server::RegistryService> {
+    RegistryServiceServer::new(Registry { engine, clock })
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .accept_compressed(CompressionEncoding::Gzip)
 }

@@ -57,12 +57,23 @@ pub(super) fn cursor<const N: usize>(list: &[&str], token: &str) -> Result<Optio
         return Ok(None);
     }
     let cursor = (token.len() == 2 * (MARK_BYTES + N)).then(|| opened(list, token)).flatten();
-    cursor.and_then(|cursor| cursor.try_into().ok()).map(Some).ok_or_else(|| {
-        status::invalid(
-            "page_token",
-            "is not a token of this list; expected the next_page_token of an answer to the same request, or nothing",
-        )
-    })
+    cursor.and_then(|cursor| cursor.try_into().ok()).map(Some).ok_or_else(foreign)
+}
+
+/// The name behind which a token says that its page begins; `None` for the first page.
+pub(super) fn name(list: &[&str], token: &str) -> Result<Option<String>, Status> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let name = opened(list, token).and_then(|cursor| String::from_utf8(cursor).ok());
+    name.map(Some).ok_or_else(foreign)
+}
+
+fn foreign() -> Status {
+    status::invalid(
+        "page_token",
+        "is not a token of this list; expected the next_page_token of an answer to the same request, or nothing",
+    )
 }
 
 /// The cursor in a token of the list that `list` describes; `None` in any other text.

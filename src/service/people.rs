@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::tokens::{self, Tokens};
-use crate::{config::Config, dispatch::ToolLists};
+use crate::{
+    config::Config,
+    dispatch::{CredentialError, ToolLists},
+};
 
 /// Why a new configuration is not taken; what was there before goes on.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +14,9 @@ pub enum ReloadError {
     /// A token cannot be used.
     #[error(transparent)]
     Tokens(#[from] tokens::Error),
+    /// A credential cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
     /// Nobody would be asked for a token any more.
     #[error(
         "neither an agent nor an operator is left, so everybody could do everything: if that is meant, restart the server"

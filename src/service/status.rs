@@ -6,7 +6,7 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 use super::check::{self, Refusal};
-use crate::{engine, json, store};
+use crate::{dispatch::Refusal as Refused, engine, json, store};
 
 /// The domain of every `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "toolbatch.v1";
@@ -50,6 +50,7 @@ pub(super) fn engine(error: engine::Error) -> Status {
                 "batch" => "BATCH_NOT_FOUND",
                 "step" => "STEP_NOT_FOUND",
                 "key" => "KEY_NOT_FOUND",
+                "backend" => "BACKEND_NOT_FOUND",
                 _ => "TASK_NOT_FOUND",
             };
             let mut draft = Draft::new(Code::NotFound, reason, message);
@@ -65,8 +66,32 @@ pub(super) fn engine(error: engine::Error) -> Status {
         Error::KeyNotUnknown { .. } => Draft::new(Code::FailedPrecondition, "KEY_NOT_UNKNOWN", message).done(),
         Error::PastTheEnd { .. } => Draft::new(Code::OutOfRange, "PAST_THE_LAST_EVENT", message).done(),
         Error::TooManyOpen { .. } => overloaded("TOO_MANY_OPEN_BATCHES", &message),
+        Error::Backend(refusal) => backend(&refusal),
         Error::Stopping => Draft::new(Code::Unavailable, "SERVER_STOPPING", message).retry().done(),
         Error::Store(error) => store(&error),
+    }
+}
+
+/// Why a backend is not registered, or not taken out.
+fn backend(refused: &Refused) -> Status {
+    let message = refused.to_string();
+    match refused {
+        Refused::Forbidden { .. } => Draft::new(Code::PermissionDenied, "ADDRESS_NOT_ALLOWED", message).done(),
+        Refused::Configured(_) => Draft::new(Code::FailedPrecondition, "BACKEND_CONFIGURED", message).done(),
+        Refused::Conflict(conflict) => {
+            let mut draft = Draft::new(Code::AlreadyExists, "TOOL_TAKEN", message);
+            draft.details.set_resource_info(
+                "tool",
+                json::cut(&conflict.tool, MAX_ID_BYTES),
+                conflict.first.clone(),
+                "",
+            );
+            draft.done()
+        }
+        Refused::Unreachable { .. } => Draft::new(Code::Unavailable, "BACKEND_UNREACHABLE", message).retry().done(),
+        Refused::Schema { .. } => invalid("backend.addresses", message),
+        Refused::Credential(_) => invalid("backend.credential", message),
+        Refused::TooMany => Draft::new(Code::ResourceExhausted, "TOO_MANY_BACKENDS", message).done(),
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `I` step id | `Locator` of a call's batch |
 //! | `L` hash(tenant), batch | `Locator` of a batch, newest last |
 //! | `A` batch | `OpenBatch`: a batch that has not ended |
+//! | `R` name | `Registration`: a backend that was registered |
 //! | `X` age, task | `Locator` of a task that was last active at that age of the store, or later |
 //! | `D` task | `Task` that is being dropped |
 //! | `F` blob file, task | nothing: the task refers to the file |
@@ -127,6 +128,24 @@ pub fn task_blob(task: TaskNo, file: u32) -> Bytes {
 #[must_use]
 pub fn task_blob_of(key: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*key.last_chunk()?))
+}
+
+/// A registered backend.
+#[must_use]
+pub fn registration(name: &str) -> Bytes {
+    key(b"R", &[name.as_bytes()])
+}
+
+/// All registered backends, by name.
+#[must_use]
+pub fn registrations() -> Range<Bytes> {
+    Bytes::from_static(b"R")..Bytes::from_static(b"S")
+}
+
+/// The name in a key made by [`registration`].
+#[must_use]
+pub fn registration_of(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key.strip_prefix(b"R")?).ok()
 }
 
 /// All keys of a task: the first one, and the first one behind them.
@@ -301,6 +320,8 @@ mod tests {
         assert_eq!(task_blob_of(&task_blob(TaskNo(4), 3)), Some(3));
         assert_eq!(kind_in_task(&task_blob(TaskNo(4), 3)), Some(b'F'));
         assert_eq!(variable_of(&variable(TaskNo(4), "VAR_1")), Some("VAR_1"));
+        assert_eq!(registration_of(&registration("erp")), Some("erp"));
+        assert!(registrations().contains(&registration(&"z".repeat(63))));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod parking;
 mod process;
 mod references;
 mod refusal;
+mod registry;
 mod requests;
 mod results;
 mod retention;

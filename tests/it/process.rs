@@ -90,6 +90,12 @@ impl Program {
         self.running.as_ref().expect("it runs").child.id()
     }
 
+    /// Whether a line of its log so far holds this.
+    pub(crate) fn has_logged(&self, part: &str) -> bool {
+        let log = self.running.as_ref().expect("it runs").log.borrow();
+        log.lines.iter().any(|line| line.contains(part))
+    }
+
     fn config(&self) -> PathBuf {
         self.folder.path().join("toolbatch.toml")
     }

@@ -6,12 +6,13 @@ use tonic::{Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
-        Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
-        EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord, KeyState, ListBatchesRequest,
-        ListBatchesResponse, ListKeysRequest, ListStepsRequest, ListStepsResponse, ReadStepResultRequest,
-        SetVariableRequest, SettleKeyRequest, Step, ToolCall, WatchBatchRequest, batch_event::Event,
-        batch_service_client::BatchServiceClient, settle_key_request::Fate, task_service_client::TaskServiceClient,
-        tool_service_client::ToolServiceClient,
+        self, Batch, BatchEvent, BatchFinished, BatchOptions, BatchSummary, CallList, CallResult, CancelBatchRequest,
+        DeregisterBackendRequest, EndTaskRequest, ExecuteBatchRequest, GetBatchRequest, GetStepRequest, KeyRecord,
+        KeyState, ListBackendsRequest, ListBatchesRequest, ListBatchesResponse, ListKeysRequest, ListStepsRequest,
+        ListStepsResponse, ReadStepResultRequest, RegisterBackendRequest, SetVariableRequest, SettleKeyRequest, Step,
+        ToolCall, WatchBatchRequest, batch_event::Event, batch_service_client::BatchServiceClient,
+        registry_service_client::RegistryServiceClient, settle_key_request::Fate,
+        task_service_client::TaskServiceClient, tool_service_client::ToolServiceClient,
     },
     server::Server,
     store::Store,
@@ -151,6 +152,37 @@ impl Client {
 
     pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
         ToolServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn registry(&self) -> RegistryServiceClient<Channel> {
+        RegistryServiceClient::new(self.channel.clone())
+    }
+
+    /// Registers a backend.
+    pub(crate) async fn register(&self, name: &str, addresses: &[&str]) -> Result<proto::Backend, Status> {
+        let addresses = addresses.iter().map(ToString::to_string).collect();
+        let backend = proto::Backend { name: name.into(), addresses, ..proto::Backend::default() };
+        let request = RegisterBackendRequest { backend: Some(backend) };
+        Ok(self.registry().register_backend(request).await?.into_inner().backend.expect("a backend"))
+    }
+
+    pub(crate) async fn deregister(&self, name: &str) -> Result<(), Status> {
+        let request = DeregisterBackendRequest { name: name.into() };
+        self.registry().deregister_backend(request).await.map(|_| ())
+    }
+
+    /// All backends, in pages of this size.
+    pub(crate) async fn backends(&self, page_size: i32) -> Vec<proto::Backend> {
+        let (mut backends, mut page_token) = (Vec::new(), String::new());
+        loop {
+            let request = ListBackendsRequest { page_size, page_token };
+            let page = self.registry().list_backends(request).await.expect("a page").into_inner();
+            backends.extend(page.backends);
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                return backends;
+            }
+        }
     }
 
     /// Starts a batch and gives back its stream.

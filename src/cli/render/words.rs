@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::proto::{BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, KeyState, StopReason};
+use crate::proto::{
+    BackendHealth, BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, KeyState, StopReason,
+};
 
 /// The value's name in lower case without its enum's prefix; `unknown_7` where a newer server sent a number that this
 /// client has no name for.
@@ -27,6 +29,7 @@ word!(call_status, CallStatus, "CALL_STATUS_");
 word!(stop_reason, StopReason, "STOP_REASON_");
 word!(error_reason, CallErrorReason, "CALL_ERROR_REASON_");
 word!(key_state, KeyState, "KEY_STATE_");
+word!(backend_health, BackendHealth, "BACKEND_HEALTH_");
 word!(in_doubt, InDoubtPolicy, "IN_DOUBT_POLICY_");
 
 /// Whole milliseconds; none below zero.

@@ -1,5 +1,6 @@
 //! R1: a request is checked whole, before anything runs. It becomes a [`Spec`], or every rule that it breaks is named.
 
+mod backend;
 mod calls;
 mod content;
 mod direct;
@@ -24,6 +25,7 @@ use crate::{
     proto::{self, execute_batch_request::Source},
 };
 
+pub use backend::check_backend;
 pub use calls::{MAX_ARGS_BYTES, MAX_KEY_BYTES, MAX_TOOL_BYTES};
 pub use content::content_digest;
 pub use direct::check_direct;

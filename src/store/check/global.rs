@@ -7,7 +7,7 @@ use crate::{
     batch::core::{BatchNo, TaskNo},
     store::{
         layout,
-        records::{Counters, Locator, OpenBatch, Task},
+        records::{Counters, Locator, OpenBatch, Registration, Task},
     },
 };
 
@@ -72,6 +72,12 @@ impl Check<'_> {
                 })
             }
             Some(b'D') => read::<Task>(value).map(drop),
+            Some(b'R') => {
+                let registration: Registration = read(value)?;
+                must(!registration.addresses.is_empty() && layout::registration_of(key).is_some(), || {
+                    "it registers a backend without a name or without an address".to_owned()
+                })
+            }
             Some(b'F') => {
                 let (file, task) = layout::blob_user_of(key).ok_or("it names no blob file")?;
                 self.must(&layout::task_blob(task, file), &format!("what task {} says of blob file {file}", task.0))?;

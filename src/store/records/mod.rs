@@ -14,7 +14,7 @@ use prost::Message;
 pub use self::{
     batch::{BatchEnd, BatchRecord, Outline},
     variable::VariableRecord,
-    wire::{Counters, Locator, OpenBatch, Task},
+    wire::{Counters, Locator, OpenBatch, Registration, Task},
 };
 use super::Error;
 use crate::batch::{core::BatchNo, event::Entry, key::KeyRecord, step::StepRecord};

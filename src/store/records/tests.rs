@@ -183,6 +183,12 @@ fn variables_are_read_back_and_their_written_form_does_not_change() {
     assert_eq!(hex(&encode(&numbered)), "011201544003");
 }
 
+#[test]
+fn a_registration_is_written_as_ever() {
+    let registration = Registration { addresses: vec!["unix:/a".into()], ..Registration::default() };
+    assert_eq!(hex(&encode(&registration)), "010a07756e69783a2f61");
+}
+
 const GOLDEN_VARIABLES: [&str; 2] =
     ["010a060a04312e313010061a066f7264657273", "010a0912070802108020180910ffffffffffffffffff01"];
 

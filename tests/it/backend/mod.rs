@@ -70,6 +70,11 @@ impl ScriptedBackend {
         self.script.set_tools(tools);
     }
 
+    /// Says of its health from now on whether it serves; until then it tells nothing.
+    pub(crate) fn set_serves(&self, serves: bool) {
+        self.script.set_serves(serves);
+    }
+
     /// Answers `LookupCall` so from now on; until then it is unimplemented.
     pub(crate) fn answer_lookups(&self, lookup: Lookup) {
         self.script.set_lookup(lookup);

@@ -26,6 +26,8 @@ struct State {
     lookup: Lookup,
     lookups: Vec<String>,
     gates: Vec<Gate>,
+    /// What it says of its health; nothing, where it does not serve that.
+    serves: Option<bool>,
     /// How often a `flaky` id ran.
     flaky: HashMap<String, u64>,
     /// The documents that an `order_change` holds.
@@ -74,6 +76,14 @@ impl Script {
 
     pub(super) fn set_tools(&self, tools: Vec<Tool>) {
         self.state().tools = tools;
+    }
+
+    pub(super) fn serves(&self) -> Option<bool> {
+        self.state().serves
+    }
+
+    pub(super) fn set_serves(&self, serves: bool) {
+        self.state().serves = Some(serves);
     }
 
     pub(super) fn set_lookup(&self, lookup: Lookup) {

@@ -15,6 +15,11 @@ use tonic::{
     metadata::MetadataMap,
     transport::{Server, server::TcpIncoming},
 };
+use tonic_health::pb::{
+    HealthCheckRequest, HealthCheckResponse,
+    health_check_response::ServingStatus,
+    health_server::{Health, HealthServer},
+};
 use toolbatch::proto::{
     CallToolRequest, CallToolResponse, CallToolWithProgressRequest, CallToolWithProgressResponse, ListToolsRequest,
     ListToolsResponse, LookupCallRequest, LookupCallResponse, ToolProgress, call_tool_response,
@@ -79,10 +84,10 @@ impl Running {
 }
 
 async fn serve(listen: Listen, script: Arc<Script>, bound: oneshot::Sender<(String, Listen)>) {
-    let service = ToolServiceServer::new(Tools(script))
+    let service = ToolServiceServer::new(Tools(script.clone()))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let server = Server::builder().add_service(service);
+    let server = Server::builder().add_service(HealthServer::new(Told(script))).add_service(service);
     match listen {
         Listen::Port(port) => {
             let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
@@ -101,6 +106,27 @@ async fn serve(listen: Listen, script: Arc<Script>, bound: oneshot::Sender<(Stri
 }
 
 struct Tools(Arc<Script>);
+
+/// Health, where the script tells it.
+struct Told(Arc<Script>);
+
+#[tonic::async_trait]
+impl Health for Told {
+    type WatchStream = stream::Empty<Result<HealthCheckResponse, Status>>;
+
+    async fn check(&self, _: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+        let status = match self.0.serves() {
+            Some(true) => ServingStatus::Serving,
+            Some(false) => ServingStatus::NotServing,
+            None => return Err(Status::unimplemented("no health here")),
+        };
+        Ok(Response::new(HealthCheckResponse { status: status.into() }))
+    }
+
+    async fn watch(&self, _: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Err(Status::unimplemented("nobody watches health here"))
+    }
+}
 
 type Progress = Pin<Box<dyn Stream<Item = Result<CallToolWithProgressResponse, Status>> + Send>>;
 
@@ -187,7 +213,8 @@ async fn execute(
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .unwrap_or_default();
     let context = context.unwrap_or_default();
-    let timeout = metadata.get("grpc-timeout").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let text = |key| metadata.get(key).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let timeout = text("grpc-timeout");
     let running = script.journal.begin(Entry {
         tool: tool.clone(),
         id: id.clone(),

@@ -76,8 +76,12 @@ async fn serve(socket: TcpStream, first: First, calls: Arc<AtomicUsize>) {
     let socket = TcpStream::from_std(socket).expect("the runtime takes it back");
     let mut connection = h2::server::handshake(socket).await.expect("the client speaks HTTP/2");
     let mut answers = JoinSet::new();
-    while let Some(Ok((request, respond))) = connection.accept().await {
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
         let stream = u32::from(request.body().stream_id());
+        if request.uri().path().starts_with("/grpc.health.v1") {
+            respond.send_response(headers(&[("grpc-status", "12")]), true).expect("the stream is open");
+            continue;
+        }
         if request.uri().path().ends_with("/ListTools") {
             let list = ListToolsResponse { tools: vec![tool("echo")], next_page_token: String::new() };
             answers.spawn(answer(request, respond, frame(&list), ok()));

@@ -13,14 +13,14 @@ use serde_json::value::RawValue;
 use super::words;
 use crate::cli::usage::Totals;
 use shapes::{
-    BatchLine, Body, CardLine, CostLine, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine, PlannedLine, Raw,
-    ResultLine, ResultPart, RetryLine, StepLine, SummaryLine, ToolLine, UsageLine, UsageRowLine, UsageTotalLine,
-    UsageTotalsLine,
+    BackendLine, BatchLine, Body, CardLine, CostLine, EndedTaskLine, ErrorLine, EventLine, KeyLine, OptionsLine,
+    PlannedLine, Raw, RemovedBackendLine, ResultLine, ResultPart, RetryLine, StepLine, SummaryLine, ToolLine,
+    UsageLine, UsageRowLine, UsageTotalLine, UsageTotalsLine,
 };
 
 use crate::proto::{
-    Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, FeedCard, KeyRecord, PlannedCall, Step, Tool,
-    UsageRow, batch_event::Event,
+    Backend, Batch, BatchEvent, BatchOptions, BatchSummary, CallError, CallResult, FeedCard, KeyRecord, PlannedCall,
+    Step, Tool, UsageRow, batch_event::Event,
 };
 
 /// An event of a batch.
@@ -180,6 +180,24 @@ pub(crate) fn key(key: &KeyRecord) -> String {
 /// A task that was told to end.
 pub(crate) fn ended_task(task_id: &str) -> String {
     write(&EndedTaskLine { task_id, ended: true })
+}
+
+/// A tool backend.
+pub(crate) fn backend(backend: &Backend) -> String {
+    write(&BackendLine {
+        name: &backend.name,
+        addresses: &backend.addresses,
+        health: words::backend_health(backend.health),
+        health_detail: &backend.health_detail,
+        health_time: time(backend.health_time.as_ref()),
+        tools: backend.tools.iter().map(|tool| &*tool.name).collect(),
+        configured: backend.configured,
+    })
+}
+
+/// A backend that was taken out.
+pub(crate) fn removed_backend(name: &str) -> String {
+    write(&RemovedBackendLine { name, removed: true })
 }
 
 /// A tool of the agent's list.

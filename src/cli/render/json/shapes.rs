@@ -305,6 +305,26 @@ pub(super) struct EndedTaskLine<'a> {
 }
 
 #[derive(Serialize)]
+pub(super) struct BackendLine<'a> {
+    pub(super) name: &'a str,
+    pub(super) addresses: &'a [String],
+    pub(super) health: Cow<'static, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) health_detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) health_time: Option<String>,
+    pub(super) tools: Vec<&'a str>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) configured: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct RemovedBackendLine<'a> {
+    pub(super) name: &'a str,
+    pub(super) removed: bool,
+}
+
+#[derive(Serialize)]
 pub(super) struct ToolLine<'a> {
     pub(super) name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]

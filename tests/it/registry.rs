@@ -1,0 +1,230 @@
+//! Backends that are registered while the server runs.
+
+use std::collections::BTreeMap;
+
+use tonic::{Code, Request};
+use toolbatch::{
+    config::{Agent, Operator, Secret, Token},
+    proto::{Backend, BackendHealth, CallErrorReason, ListBackendsRequest, RegisterBackendRequest, ToolCall},
+};
+
+use crate::{
+    backend::{ScriptedBackend, tool, tool_with_schema},
+    commands::toolbatch,
+    process::{Program, Signal},
+    refusal::{refusal, violations},
+    rig::{Ran, Rig, batch, batch_with, call, parallel},
+};
+
+fn effect(id: &str) -> ToolCall {
+    call("effect", &format!(r#"{{"id":"{id}","ms":2}}"#))
+}
+
+async fn serving(tools: &[&str]) -> ScriptedBackend {
+    ScriptedBackend::start_with(tools.iter().map(|name| tool(name)).collect()).await
+}
+
+/// A server whose configured backend serves `other` alone.
+async fn rig() -> Rig {
+    let stub = serving(&["other"]).await;
+    let backends = vec![stub.config("stub")];
+    Rig::start_with(stub, backends, |_| {}).await
+}
+
+#[tokio::test]
+async fn a_registered_backend_serves_at_once_over_restarts_and_until_it_is_taken_out() {
+    let mut rig = rig().await;
+    let erp = serving(&["effect"]).await;
+    let registered = rig.register("erp", &[erp.address()]).await.expect("it is there");
+    assert_eq!(
+        (registered.health(), registered.tools.len(), registered.configured),
+        (BackendHealth::Serving, 1, false)
+    );
+    assert_eq!(rig.run(batch(vec![effect("a")])).await.statuses(), ["completed"]);
+    rig.restart().await;
+    assert_eq!(rig.run(batch(vec![effect("b")])).await.statuses(), ["completed"]);
+    let listed = rig.backends(1).await;
+    let names: Vec<_> = listed.iter().map(|backend| (&*backend.name, backend.configured)).collect();
+    assert_eq!(names, [("erp", false), ("stub", true)]);
+    assert_eq!(listed[0].addresses, [erp.address()]);
+    assert!(listed[0].health_time.is_some());
+
+    rig.deregister("erp").await.expect("it is there");
+    let gone = rig.run(batch(vec![effect("c")])).await;
+    assert_eq!(gone.results()[0].error.as_ref().expect("it failed").reason(), CallErrorReason::ToolNotFound);
+    rig.restart().await;
+    assert_eq!(rig.backends(10).await.len(), 1);
+    assert_eq!(erp.journal().ids(), ["a", "b"]);
+}
+
+/// I27, over the real program: a call in flight ends where it began, those that come later go to the new addresses, and under load
+/// none is lost or done twice, however often the backend moves.
+#[tokio::test]
+async fn i27_a_backend_that_is_registered_anew_under_load_loses_and_doubles_nothing() {
+    let mut program = Program::new("10s").await;
+    program.backend.set_tools(vec![tool("other")]);
+    let client = program.start().await;
+    let places = [serving(&["effect"]).await, serving(&["effect"]).await];
+    client.register("erp", &[places[0].address()]).await.expect("it is there");
+
+    let gate = places[0].hold("0");
+    let ids: Vec<String> = (0..200).map(|id| id.to_string()).collect();
+    let calls = ids.iter().map(|id| effect(id)).collect();
+    let events = client.open(batch_with(calls, parallel(4))).await.expect("taken in");
+    places[0].journal().wait_for(|entries| entries.iter().any(|entry| entry.id == "0")).await;
+    for turn in 1..=20 {
+        client.register("erp", &[places[turn % 2].address()]).await.expect("it is there");
+    }
+    client.register("erp", &[places[1].address()]).await.expect("it is there");
+    places[1].journal().wait_for(|entries| !entries.is_empty()).await;
+    drop(gate);
+    let ran = Ran { events: events.rest().await.expect("it ends") };
+    assert!(ran.results().iter().all(|result| result.attempts == 1 && result.error.is_none()), "{:?}", ran.statuses());
+    let mut done: BTreeMap<String, usize> = BTreeMap::new();
+    for id in places.iter().flat_map(|place| place.journal().ids()) {
+        *done.entry(id).or_default() += 1;
+    }
+    assert_eq!(done, ids.into_iter().map(|id| (id, 1)).collect(), "each once");
+
+    program.crash().await;
+    let client = program.start().await;
+    assert_eq!(client.backends(10).await[0].addresses, [places[1].address()]);
+    assert_eq!(client.run(batch(vec![effect("after")])).await.statuses(), ["completed"]);
+}
+
+/// R12: a backend's credential goes with each call, is rotated by a signal, and is seen nowhere else.
+#[tokio::test]
+async fn a_credential_goes_with_each_call_and_is_read_again_at_sighup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("secret");
+    std::fs::write(&path, "Bearer canary-one").expect("a file");
+    let mut program = Program::new("10s").await;
+    program.backend.set_tools(vec![tool("other")]);
+    let value = path.display();
+    program.append(&format!("[credentials.sap]\nheader = \"authorization\"\nvalue_file = \"{value}\""));
+    let client = program.start().await;
+    let erp = serving(&["effect"]).await;
+    let register = |credential: &str| {
+        let (name, addresses, credential) = ("erp".into(), vec![erp.address().to_owned()], credential.into());
+        let backend = Some(Backend { name, addresses, credential, ..Backend::default() });
+        RegisterBackendRequest { backend }
+    };
+    let status = client.registry().register_backend(register("none")).await.expect_err("there is none");
+    assert_eq!(violations(&status)[0].0, "backend.credential");
+    client.registry().register_backend(register("sap")).await.expect("it is there");
+    client.run(batch(vec![effect("a")])).await;
+    std::fs::write(&path, "Bearer canary-two").expect("a file");
+    program.signal(Signal::HangUp);
+    program.logged("credentials read again").await;
+    client.run(batch(vec![effect("b")])).await;
+    program.crash().await;
+    let client = program.start().await;
+    client.run(batch(vec![effect("c")])).await;
+    let entries = erp.journal().entries();
+    let shown: Vec<_> = entries.iter().filter_map(|entry| entry.metadata.get("authorization")?.to_str().ok()).collect();
+    assert_eq!(shown, ["Bearer canary-one", "Bearer canary-two", "Bearer canary-two"]);
+    let listed = client.backends(10).await;
+    assert_eq!(listed[0].credential, "sap");
+    assert!(!format!("{listed:?}").contains("canary") && !program.has_logged("canary"));
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_connection_goes_to_the_backend_in_its_place() {
+    let rig = rig().await;
+    let (mut old, new) = (serving(&["effect"]).await, serving(&["effect"]).await);
+    rig.register("erp", &[old.address()]).await.expect("it is there");
+    old.crash().await;
+    let events = rig.open(batch(vec![effect("a")])).await.expect("taken in");
+    rig.register("erp", &[new.address()]).await.expect("it is there");
+    assert_eq!(Ran { events: events.rest().await.expect("it ends") }.statuses(), ["completed"]);
+    assert_eq!(new.journal().ids(), ["a"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_registered_is_refused_and_changes_nothing() {
+    let rig = rig().await;
+    let mut erp = serving(&["effect"]).await;
+    let address = erp.address().to_owned();
+    rig.register("erp", &[&address]).await.expect("it is there");
+
+    let status = rig.register("Erp", &["ftp://x", &address, &address]).await.expect_err("no name, no address");
+    let fields: Vec<_> = violations(&status).into_iter().map(|(field, _)| field).collect();
+    assert_eq!(fields, ["backend.name", "backend.addresses[0]", "backend.addresses[2]"]);
+    assert_eq!(rig.register("crm", &[]).await.expect_err("no address").code(), Code::InvalidArgument);
+    let status = rig.register("crm", &[&address]).await.expect_err("`effect` is taken");
+    assert_eq!(refusal(&status), (Code::AlreadyExists, "TOOL_TAKEN".to_owned()));
+    assert!(status.message().contains("`effect`") && status.message().contains("`erp`"), "{}", status.message());
+    let status = rig.register("stub", &[&address]).await.expect_err("it is configured");
+    assert_eq!(refusal(&status), (Code::FailedPrecondition, "BACKEND_CONFIGURED".to_owned()));
+    let status = rig.deregister("stub").await.expect_err("it is configured");
+    assert_eq!(refusal(&status), (Code::FailedPrecondition, "BACKEND_CONFIGURED".to_owned()));
+    let status = rig.deregister("nobody").await.expect_err("it is not there");
+    assert_eq!(refusal(&status), (Code::NotFound, "BACKEND_NOT_FOUND".to_owned()));
+    for address in [
+        "http://10.0.0.1:1",
+        "http://0.0.0.0:1",
+        "http://169.254.169.254:80",
+        "http://[::ffff:169.254.169.254]:80",
+        "http://[fe80::1]:1",
+        "http://224.0.0.1:1",
+        "unix:/run/tools.sock",
+    ] {
+        let status = rig.register("crm", &[address]).await.expect_err(address);
+        assert_eq!(refusal(&status), (Code::PermissionDenied, "ADDRESS_NOT_ALLOWED".to_owned()), "{address}");
+    }
+    let wrong = ScriptedBackend::start_with(vec![tool_with_schema("broken", r#"{"type":"strng"}"#)]).await;
+    let status = rig.register("crm", &[wrong.address()]).await.expect_err("its schema is wrong");
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("`broken`"), "{}", status.message());
+    erp.crash().await;
+    let status = rig.register("erp", &[&address]).await.expect_err("it is away");
+    assert_eq!(refusal(&status), (Code::Unavailable, "BACKEND_UNREACHABLE".to_owned()));
+    erp.restart().await;
+    assert_eq!(rig.run(batch(vec![effect("a")])).await.statuses(), ["completed"]);
+    assert_eq!(rig.backends(10).await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_registry_is_for_operators() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = |name: &str| {
+        std::fs::write(folder.path().join(name), format!("{name}-token-0123456789")).expect("a file");
+        vec![Token::Secret(Secret::File(folder.path().join(name)))]
+    };
+    let stub = serving(&["other"]).await;
+    let backends = vec![stub.config("stub")];
+    let rig = Rig::start_with(stub, backends, |config| {
+        let tenant = "default".into();
+        config.agents = vec![Agent { id: "orders".into(), tenant, tokens: secret("orders"), tools: vec![] }];
+        config.operators = vec![Operator { id: "ops".into(), tokens: secret("ops") }];
+    })
+    .await;
+    for (who, expected) in [("orders", Err(Code::PermissionDenied)), ("ops", Ok(1))] {
+        let mut request = Request::new(ListBackendsRequest::default());
+        let token = format!("Bearer {who}-token-0123456789").parse().expect("a header");
+        request.metadata_mut().insert("authorization", token);
+        let listed = rig.registry().list_backends(request).await;
+        assert_eq!(listed.map(|page| page.into_inner().backends.len()).map_err(|status| status.code()), expected);
+    }
+}
+
+#[tokio::test]
+async fn backends_are_added_listed_and_removed_by_commands() {
+    let rig = rig().await;
+    let erp = serving(&["effect"]).await;
+    let added = toolbatch(&rig, &["backend", "add", "erp", erp.address()], "").await;
+    assert_eq!(added.code, Some(0), "{}", added.err);
+    assert!(added.out.starts_with("backend    erp\n") && added.out.contains("tools      effect\n"), "{}", added.out);
+    let table = toolbatch(&rig, &["backends"], "").await;
+    let rows: Vec<_> = table.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(rows[1], ["erp", "serving", "1", "registration", erp.address()]);
+    assert_eq!(rows[2][..4], ["stub", "serving", "1", "configuration"]);
+    let removed = toolbatch(&rig, &["backend", "remove", "erp"], "").await;
+    assert_eq!(removed.code, Some(0), "{}", removed.err);
+    let lines = toolbatch(&rig, &["backends", "--json"], "").await;
+    let line: serde_json::Value = serde_json::from_str(&lines.out).expect("one object");
+    assert_eq!((&line["name"], &line["tools"]), (&"stub".into(), &serde_json::json!(["other"])));
+    let again = toolbatch(&rig, &["backend", "remove", "erp"], "").await;
+    assert_eq!((again.code, &*again.out), (Some(2), ""));
+    assert!(again.err.contains("NOT_FOUND, BACKEND_NOT_FOUND"), "{}", again.err);
+}
