@@ -7,6 +7,8 @@ pub mod config;
 mod control;
 pub mod dispatch;
 pub mod engine;
+#[cfg(test)]
+mod fuzz;
 pub mod json;
 mod listen;
 pub mod prices;

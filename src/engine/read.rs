@@ -195,7 +195,7 @@ impl Reader {
     pub fn args(&self, head: &BatchRecord, outline: &Outline, index: u32) -> Result<Bytes, Error> {
         let missing = || store::Error::Damaged(format!("call {index} is not in its batch's content"));
         let (offset, bytes) = outline.args_range(index).ok_or_else(missing)?;
-        self.payload(&head.content, head.outline_bytes + offset, bytes)
+        self.payload(&head.content, head.outline_bytes.saturating_add(offset), bytes)
     }
 
     pub(super) fn spec(&self, head: &BatchRecord) -> Result<Spec, Error> {

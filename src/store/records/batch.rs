@@ -149,7 +149,7 @@ impl Outline {
     #[must_use]
     pub fn args_range(&self, index: u32) -> Option<(u64, u64)> {
         let (before, rest) = self.calls.split_at_checked(index as usize)?;
-        let offset = before.iter().map(|call| call.args_bytes).sum();
+        let offset = before.iter().fold(0, |sum: u64, call| sum.saturating_add(call.args_bytes));
         Some((offset, rest.first()?.args_bytes))
     }
 
@@ -163,7 +163,7 @@ impl Outline {
         let mut calls = Vec::with_capacity(self.calls.len());
         let mut at = 0;
         for call in self.calls {
-            let end = at + usize::try_from(call.args_bytes).unwrap_or(usize::MAX);
+            let end = usize::try_from(call.args_bytes).map_or(usize::MAX, |bytes| bytes.saturating_add(at));
             let text = args.get(at..end).and_then(|bytes| std::str::from_utf8(bytes).ok());
             let text = text.ok_or_else(|| damaged("args"))?;
             let lane = path.as_ref().and_then(|path| json::lane(text, path)).map(Into::into);
@@ -206,11 +206,15 @@ pub(super) fn batch_to_wire(batch: &BatchRecord) -> wire::Batch {
 
 pub(super) fn batch_from_wire(batch: wire::Batch) -> Result<BatchRecord, Error> {
     let stop = stop_reason_from_wire(batch.stop());
+    let content = payload_from_wire(batch.content.ok_or_else(|| damaged("content"))?)?;
+    if batch.outline_bytes > content.bytes {
+        return Err(damaged("outline"));
+    }
     Ok(BatchRecord {
         batch_id: batch.batch_id,
         content_digest: batch.content_digest.as_ref().try_into().map_err(|_| damaged("digest"))?,
         start_time: Timestamp(batch.start_time),
-        content: payload_from_wire(batch.content.ok_or_else(|| damaged("content"))?)?,
+        content,
         outline_bytes: batch.outline_bytes,
         stop,
         direct: batch.direct,

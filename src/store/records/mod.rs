@@ -2,6 +2,8 @@
 
 mod batch;
 mod log;
+#[cfg(test)]
+mod properties;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -115,50 +115,54 @@ fn every_reason_policy_and_status_is_read_back() {
     }
 }
 
-#[test]
-fn steps_are_read_back() {
+fn steps() -> Vec<StepRecord> {
     let blob = Payload { bytes: 9_000, body: Body::Blob(BlobRef { file: 2, offset: 77, bytes: 9_000 }) };
     let inline = Payload { bytes: 4, body: Body::Inline(Bytes::from_static(b"null")) };
-    for result in [None, Some(blob), Some(inline)] {
-        let end = StepEnd {
-            time: Timestamp(8),
-            finished: finished(endings().remove(0)),
-            result,
-            usage: vec![UsageItem { unit: "pages".into(), quantity: 0.5 }],
-        };
-        for end in [None, Some(end)] {
-            let step = StepRecord {
-                step_id: STEP,
-                index: 3,
-                base_tool: "t".into(),
-                backend: "b".into(),
-                attempts: 1,
-                start_time: Timestamp(7),
-                end,
-            };
-            let read = decode_step(STEP, &encode_step(BatchNo(5), &step)).expect("it is read");
-            assert_eq!(read, (BatchNo(5), step));
-        }
-    }
+    let ends = [None, Some(blob), Some(inline)].map(|result| {
+        let usage = vec![UsageItem { unit: "pages".into(), quantity: 0.5 }];
+        Some(StepEnd { time: Timestamp(8), finished: finished(endings().remove(0)), result, usage })
+    });
+    let step = |end| StepRecord {
+        step_id: STEP,
+        index: 3,
+        base_tool: "t".into(),
+        backend: "b".into(),
+        attempts: 1,
+        start_time: Timestamp(7),
+        end,
+    };
+    std::iter::once(None).chain(ends).map(step).collect()
 }
 
 #[test]
-fn keys_are_read_back() {
-    for state in [
+fn steps_are_read_back() {
+    for step in steps() {
+        let read = decode_step(STEP, &encode_step(BatchNo(5), &step)).expect("it is read");
+        assert_eq!(read, (BatchNo(5), step));
+    }
+}
+
+fn keys() -> [KeyRecord; 4] {
+    [
         KeyState::Completed { result_bytes: 12, await_id: Some("a".into()) },
         KeyState::Completed { result_bytes: 0, await_id: None },
         KeyState::Failed,
         KeyState::Unknown,
-    ] {
-        let record = KeyRecord {
-            state,
-            step_id: STEP,
-            base_tool: "t".into(),
-            args_digest: [7; 32],
-            generation: 3,
-            update_time: Timestamp(6),
-            settled_by: Some("ops".into()),
-        };
+    ]
+    .map(|state| KeyRecord {
+        state,
+        step_id: STEP,
+        base_tool: "t".into(),
+        args_digest: [7; 32],
+        generation: 3,
+        update_time: Timestamp(6),
+        settled_by: Some("ops".into()),
+    })
+}
+
+#[test]
+fn keys_are_read_back() {
+    for record in keys() {
         assert_eq!(decode_key(&encode_key("k", &record)).expect("it is read"), ("k".into(), record));
     }
 }
@@ -192,9 +196,8 @@ fn a_registration_is_written_as_ever() {
 const GOLDEN_VARIABLES: [&str; 2] =
     ["010a060a04312e313010061a066f7264657273", "010a0912070802108020180910ffffffffffffffffff01"];
 
-#[test]
-fn a_spec_is_read_back_with_its_lanes() {
-    let spec = Spec {
+fn spec() -> Spec {
+    Spec {
         task_id: "T".into(),
         agent_id: "a".into(),
         batch_id: Some("b".into()),
@@ -214,7 +217,12 @@ fn a_spec_is_read_back_with_its_lanes() {
         direct: false,
         trace: None,
         content_digest: [1; 32],
-    };
+    }
+}
+
+#[test]
+fn a_spec_is_read_back_with_its_lanes() {
+    let spec = spec();
     let (content, outline_bytes) = Outline::write(&spec);
     let split = usize::try_from(outline_bytes).expect("small");
     let outline = Outline::read(content.slice(..split)).expect("it is read");
@@ -225,10 +233,9 @@ fn a_spec_is_read_back_with_its_lanes() {
     assert_eq!(read, spec);
 }
 
-#[test]
-fn heads_are_read_back() {
+fn head() -> BatchRecord {
     let end = End { status: BatchStatus::Failed, stop_reason: None, time: Timestamp(3) };
-    let head = BatchRecord {
+    BatchRecord {
         batch_id: "b".into(),
         content_digest: [9; 32],
         start_time: Timestamp(1),
@@ -239,8 +246,54 @@ fn heads_are_read_back() {
         variable: Some(7),
         trace: Trace { trace_id: 1 << 64, parent: 2, flags: 3, state: "a=b".into() },
         end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
-    };
+    }
+}
+
+#[test]
+fn heads_are_read_back() {
+    let head = head();
     assert_eq!(decode_batch(&encode_batch(&head)).expect("it is read"), head);
+}
+
+#[test]
+fn a_head_whose_outline_is_longer_than_its_content_is_refused() {
+    let head = BatchRecord { outline_bytes: 4, ..head() };
+    let refused = decode_batch(&encode_batch(&head)).expect_err("the content has 3 bytes");
+    assert!(refused.to_string().contains("outline"), "{refused}");
+}
+
+#[test]
+fn args_of_impossible_lengths_are_refused() {
+    let (content, split) = content();
+    let content = Bytes::from(content);
+    let mut outline = Outline::read(content.slice(..split)).expect("it is read");
+    for call in &mut outline.calls {
+        call.args_bytes = u64::MAX;
+    }
+    assert_eq!(outline.args_range(1), Some((u64::MAX, u64::MAX)));
+    outline.calls[0].args_bytes = 1;
+    assert!(outline.spec("b", [1; 32], &content.slice(split..)).expect_err("too long").to_string().contains("args"));
+}
+
+/// A value of every kind, for the properties to damage.
+pub(super) fn one_of_each() -> Vec<Vec<u8>> {
+    let entry = |event| encode_entry(&Entry { sequence: 1, time: Timestamp(1_000), event });
+    let mut all: Vec<Bytes> = events().into_iter().map(entry).collect();
+    all.extend(steps().iter().map(|step| encode_step(BatchNo(5), step)));
+    all.extend(keys().iter().map(|key| encode_key("k", key)));
+    all.extend(variables().iter().map(encode_variable));
+    all.push(encode_batch(&head()));
+    all.push(encode(&Counters { next_task: 7, next_batch: 9, stopped_well: true, age: 8 }));
+    all.push(encode(&Locator { task: 7, batch: 9 }));
+    all.push(encode(&OpenBatch { task: 7, batch: 9, crashes: 2, ended_calls: 3 }));
+    all.push(encode(&Task { task_id: "T".into(), tenant: "default".into(), last_variable: 3, ..Task::default() }));
+    all.into_iter().map(Vec::from).collect()
+}
+
+/// A batch's content, outline and args, and where the args begin.
+pub(super) fn content() -> (Vec<u8>, usize) {
+    let (content, outline_bytes) = Outline::write(&spec());
+    (content.into(), usize::try_from(outline_bytes).expect("small"))
 }
 
 /// Before crashes were counted, the record of an unfinished batch was a locator, and counters knew of no good stop.
