@@ -14,6 +14,7 @@
 //! | `expansion` | what checking a schema costs |
 //! | `registry` | backends that come and go while the server runs |
 //! | `destinations` | where those may be |
+//! | `patterns` | what a schema's regular expressions may cost |
 //! | `call` | one attempt |
 //! | `reply` | what an answer comes to |
 //!
@@ -31,6 +32,7 @@ mod expansion;
 mod health;
 mod list;
 mod message;
+mod patterns;
 #[cfg(test)]
 pub(crate) mod pipe;
 mod registry;

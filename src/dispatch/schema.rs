@@ -2,10 +2,15 @@
 
 use std::{fmt::Write as _, iter, ops::Range};
 
-use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use super::{expansion::Expansion, message::plain};
+use super::{expansion::Expansion, message::plain, patterns};
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod properties;
 
 /// The longest schema: real ones are a few KiB, and what a schema compiles to is many times its text.
 const MAX_SCHEMA_BYTES: usize = 64 * 1_024;
@@ -22,9 +27,6 @@ const MAX_FAULT_SEARCH_VALUES: u64 = 1_000;
 
 /// The deepest that arguments can be (R1).
 const MAX_ARGS_DEPTH: usize = 100;
-
-/// The most bytes that one `pattern` compiles to.
-const MAX_PATTERN_BYTES: usize = 2 * 1_024 * 1_024;
 
 /// How many faults one message lists: a model repairs a few at a time.
 const MAX_FAULTS: usize = 4;
@@ -86,7 +88,10 @@ fn compile(text: &str) -> Result<Compiled, String> {
         return Err(format!("more than {MAX_SCHEMA_VALUES} values with its references followed"));
     }
     let validator = jsonschema::options()
-        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+        .with_pattern_options(patterns::options(&schema)?)
+        // Whether a text is a regular expression is left to the tool: the checker compares each named group with every other, and
+        // 1 MiB of text holds a hundred thousand.
+        .with_format("regex", |_| true)
         .build(&schema)
         .map_err(|error| error.to_string())?;
     Ok(Compiled { validator, explained_depth: expansion.depth_within(MAX_FAULT_SEARCH_VALUES, MAX_ARGS_DEPTH) })
@@ -226,19 +231,19 @@ fn found(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::Schema;
+    use super::{Schema, plain};
 
-    fn checked(schema: &str, args: &str) -> Result<(), String> {
+    pub(super) fn checked(schema: &str, args: &str) -> Result<(), String> {
         match Schema::compile(schema) {
             Schema::Compiled(compiled) => compiled.check(args),
             Schema::Any | Schema::Faulty(_) => panic!("{schema} did not compile"),
         }
     }
 
-    fn fault(schema: &str) -> String {
+    pub(super) fn fault(schema: &str) -> String {
         match Schema::compile(schema) {
             Schema::Faulty(fault) => fault,
-            Schema::Any | Schema::Compiled(_) => panic!("{schema} was taken"),
+            Schema::Any | Schema::Compiled(_) => panic!("{} was taken", plain(schema, 400)),
         }
     }
 
