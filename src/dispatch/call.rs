@@ -10,7 +10,7 @@ use super::{
     backend::MIN_PAUSE,
     catalog::BackendNo,
     connection::Sender,
-    departure::Departure,
+    departure::{Departure, was_unreadable},
     message::{causes, cut},
     reply::{self, Reply, describe, unknown},
 };
@@ -128,6 +128,8 @@ enum Undelivered {
     TimedOut,
     /// It left, and the connection was cut.
     Cut(String),
+    /// It left, and HTTP/2 could not read what came back.
+    Unreadable(String),
     /// It left, and this came back.
     Status { status: Status, late: bool },
 }
@@ -157,6 +159,12 @@ pub(super) async fn call(backends: &Backends, attempt: &Attempt, progress: &(dyn
             let message = format!("the connection to backend `{name}` was cut after the request had left: {cause}");
             unknown(Reason::BackendUnavailable, message)
         }
+        Err(Undelivered::Unreadable(cause)) => unknown(
+            Reason::BadResponse,
+            format!(
+                "the tool may have run, but the answer of backend `{name}` cannot be read: {cause}; expected at most 16 KiB of headers, a status's message among them"
+            ),
+        ),
         Err(Undelivered::Status { status, late }) => reply::of_status(name, &status, late),
     }
 }
@@ -188,6 +196,7 @@ pub(super) async fn lookup(backends: &Backends, attempt: &Attempt) -> Fate<bytes
         Err(Undelivered::NeverLeft(cause)) => format!("it could not be reached: {cause}"),
         Err(Undelivered::TimedOut) => format!("it did not answer within {LOOKUP_TIMEOUT:?}"),
         Err(Undelivered::Cut(cause)) => format!("the connection was cut: {cause}"),
+        Err(Undelivered::Unreadable(cause)) => format!("its answer cannot be read: {cause}"),
         Err(Undelivered::Status { status, .. }) if status.code() == Code::Unimplemented => {
             "it does not serve LookupCall (UNIMPLEMENTED)".to_owned()
         }
@@ -234,6 +243,7 @@ async fn deliver<T, F: Future<Output = Result<T, Status>>>(
         if !departure.call_back() {
             let late = Instant::now() + DEADLINE_SLACK >= deadline;
             return Err(match trouble {
+                Some(status) if status.source().is_some_and(was_unreadable) => Undelivered::Unreadable(cause),
                 Some(status) if status.source().is_some() => Undelivered::Cut(cause),
                 Some(status) => Undelivered::Status { status, late },
                 None => Undelivered::TimedOut,

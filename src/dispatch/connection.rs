@@ -36,6 +36,9 @@ use super::{
 };
 use crate::proto::tool_service_client::ToolServiceClient;
 
+/// The most headers of one answer, a status's message among them.
+const MAX_HEADER_BYTES: u32 = 16 * 1_024;
+
 /// Bound on reaching one address: two dead replicas leave time for a third within the 5 s that a call waits (R8).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -220,8 +223,9 @@ impl Connection {
         TokioIo<S>: hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static,
         S: 'static,
     {
-        let (sender, connection) =
-            http2::Builder::new(tasks.clone()).handshake(stream).await.map_err(io::Error::other)?;
+        let mut http2 = http2::Builder::new(tasks.clone());
+        http2.max_header_list_size(MAX_HEADER_BYTES);
+        let (sender, connection) = http2.handshake(stream).await.map_err(io::Error::other)?;
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let text = address.text.clone();

@@ -87,13 +87,20 @@ impl http_body::Body for Departing {
 /// Whether HTTP/2 itself says that the peer did nothing with a request (RFC 9113, 8.7): a stream above a GOAWAY's last one, or
 /// one that was reset with `REFUSED_STREAM`.
 pub(super) fn was_turned_away(error: &(dyn Error + 'static)) -> bool {
-    iter::successors(Some(error), |&error| error.source()).filter_map(|error| error.downcast_ref::<h2::Error>()).any(
-        |error| {
-            // h2 gives a received GOAWAY to the streams above its last one only; the others end with an I/O error.
-            let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
-            error.is_remote() && (error.is_go_away() || refused)
-        },
-    )
+    http2_errors(error).any(|error| {
+        // h2 gives a received GOAWAY to the streams above its last one only; the others end with an I/O error.
+        let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        error.is_remote() && (error.is_go_away() || refused)
+    })
+}
+
+/// Whether our side of HTTP/2 gave up on one answer, as it breaks the protocol or the bound on headers. The connection goes on.
+pub(super) fn was_unreadable(error: &(dyn Error + 'static)) -> bool {
+    http2_errors(error).any(|error| error.is_library() && error.is_reset())
+}
+
+fn http2_errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a h2::Error> {
+    iter::successors(Some(error), |&error| error.source()).filter_map(|error| error.downcast_ref::<h2::Error>())
 }
 
 #[cfg(test)]

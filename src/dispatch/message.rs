@@ -7,19 +7,20 @@ pub(super) use crate::json::cut;
 /// What a message quotes of a foreign text: enough for a sentence or two, small against the 2 KiB that an event keeps (R6).
 pub(super) const QUOTE_MAX_BYTES: usize = 1_024;
 
-/// `text` with its control characters escaped, cut with a `…` where it is over `max_bytes`.
+/// `text` with its control characters escaped; where that is over `max_bytes`, what fits, and a `…`.
 pub(super) fn plain(text: &str, max_bytes: usize) -> String {
-    let kept = cut(text, max_bytes);
-    let mut plain = String::with_capacity(kept.len());
-    for character in kept.chars() {
+    let mut plain = String::with_capacity(text.len().min(max_bytes));
+    for character in text.chars() {
+        let length = if character.is_control() { character.escape_default().len() } else { character.len_utf8() };
+        if plain.len() + length > max_bytes {
+            plain.push('…');
+            break;
+        }
         if character.is_control() {
             plain.extend(character.escape_default());
         } else {
             plain.push(character);
         }
-    }
-    if kept.len() < text.len() {
-        plain.push('…');
     }
     plain
 }
@@ -54,5 +55,6 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_a_message() {
         assert_eq!(plain("a\nb\u{1b}[31m", 100), "a\\nb\\u{1b}[31m");
+        assert_eq!(plain("a\u{1b}\u{1b}b", 12), "a\\u{1b}…", "escapes count as long as they are");
     }
 }

@@ -13,6 +13,9 @@ use crate::{
     proto::{self, CallToolResponse, call_tool_response},
 };
 
+#[cfg(test)]
+mod properties;
+
 /// One attempt's outcome, with the result's JSON text (valid UTF-8) in hand.
 pub type Reply = Outcome<Bytes>;
 
