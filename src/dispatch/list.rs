@@ -43,7 +43,7 @@ pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> 
                 tracing::warn!(
                     address = connection.address(),
                     tool = ?tool.name,
-                    "a tool is left out: expected a name of 1 to {MAX_NAME_BYTES} bytes without control characters"
+                    "a tool is left out: expected a name of 1 to {MAX_NAME_BYTES} printable ASCII characters, single blanks inside at most"
                 );
             } else if names.insert(tool.name.clone()) {
                 tools.push(tool);
@@ -63,8 +63,10 @@ pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> 
     Err(format!("its tool list does not end after {MAX_PAGES} pages"))
 }
 
+/// ASCII alone, since no reader can tell `pаy` with a Cyrillic letter from `pay`, and a list of allowed tools is written by readers.
 fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
+    (1..=MAX_NAME_BYTES).contains(&name.len())
+        && name.split(' ').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 
 async fn page(connection: &Connection, page_token: String) -> Result<crate::proto::ListToolsResponse, String> {
@@ -79,5 +81,36 @@ async fn page(connection: &Connection, page_token: String) -> Result<crate::prot
             None => Err(format!("ListTools was answered {}", describe(&status))),
         },
         Err(_) => Err(format!("ListTools was not answered within {PAGE_TIMEOUT:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_NAME_BYTES, is_name};
+
+    #[test]
+    fn a_name_cannot_be_taken_for_another() {
+        for name in ["pay", "erp.create_order", "mcp/server:tool-2", "A", "Create order", &"x".repeat(MAX_NAME_BYTES)] {
+            assert!(is_name(name), "{name}");
+        }
+        let look_alikes = [
+            "p\u{430}y",
+            "pay\u{200b}",
+            "\u{202e}yap",
+            "ｐａｙ",
+            "pay ",
+            " pay",
+            "pay  now",
+            "pay\tnow",
+            "pay\u{a0}now",
+            "p\u{e4}y",
+            "pa\u{301}y",
+            "p\ny",
+            "",
+        ];
+        for name in look_alikes {
+            assert!(!is_name(name), "{name:?}");
+        }
+        assert!(!is_name(&"x".repeat(MAX_NAME_BYTES + 1)));
     }
 }
