@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::{oracle, *};
+use crate::fuzz::at_least;
 
 /// A JSON value with numbers as digits times a power of ten, so that it can be spelled in many ways.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -228,7 +229,7 @@ fn agrees_with_the_oracle(text: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(at_least(20_000))]
 
     #[test]
     fn damaged_text_never_panics_and_is_judged_as_by_serde_json(
@@ -239,7 +240,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(at_least(4_000))]
 
     #[test]
     fn any_sequence_of_marks_is_judged_as_by_serde_json(

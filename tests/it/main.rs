@@ -13,6 +13,7 @@ mod direct;
 mod dispatch;
 mod edge;
 mod feed;
+mod hostile;
 mod http2;
 mod identity;
 mod keys;

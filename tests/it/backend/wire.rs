@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -29,6 +30,8 @@ pub(crate) enum First {
     Reset(Reason),
     /// The stream is reset halfway through the answer.
     HalfAnAnswer,
+    /// The answer comes byte by byte, and does not end.
+    Drip,
     /// The answer has no final status.
     NoStatus,
     /// The answer is compressed, which nobody asked for.
@@ -120,6 +123,7 @@ async fn misbehave(request: Request<RecvStream>, mut respond: SendResponse<Bytes
             let headers = headers(&[("grpc-status", "13"), ("grpc-status-details-bin", "%%%")]);
             respond.send_response(headers, true).expect("the stream is open");
         }
+        First::Drip => drip(request, respond).await,
         First::HalfAnAnswer => half(request, respond).await,
         First::GoAwayBefore => unreachable!("the connection does it"),
     }
@@ -138,6 +142,18 @@ async fn half(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let message = done();
     body.send_data(message.slice(..message.len() / 2), false).expect("the stream is open");
     body.send_reset(Reason::INTERNAL_ERROR);
+}
+
+/// A message of 16 MiB, at a speed that takes hours, for as long as the client listens.
+async fn drip(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
+    read(request).await;
+    let mut body = respond.send_response(headers(&[]), false).expect("the stream is open");
+    let mut pace = tokio::time::interval(Duration::from_millis(10));
+    let mut next = Bytes::from_static(&[0, 1, 0, 0, 0]);
+    while body.send_data(next, false).is_ok() {
+        pace.tick().await;
+        next = Bytes::from_static(b"x");
+    }
 }
 
 async fn read(request: Request<RecvStream>) {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use proptest::{collection::vec, option, prelude::*, test_runner::TestRunner};
 
 use super::{fit::assert_fits, *};
+use crate::fuzz::at_least;
 
 /// Mostly sound, sometimes at a bound, sometimes anything.
 fn a_text(max: usize) -> impl Strategy<Value = String> {
@@ -113,7 +114,7 @@ fn any_request() -> impl Strategy<Value = ExecuteBatchRequest> {
 #[test]
 fn any_request_is_judged_as_by_the_model() {
     let (accepted, refused) = (Cell::new(0), Cell::new(0));
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(20_000));
+    let mut runner = TestRunner::new(at_least(20_000));
     let outcome = runner.run(&any_request(), |request| {
         let result = check(&request);
         prop_assert_eq!(result.is_ok(), model::accepts(&request), "{:?}", &result);

@@ -4,6 +4,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::Value;
 
 use super::{super::reference::Reference, *};
+use crate::fuzz::at_least;
 
 const LIST: &str = r#"[{"tool":"a","args":{"n":1.10},"key":"k"},{"tool":"b"}]"#;
 
@@ -207,7 +208,7 @@ fn said(violations: &[String]) -> Vec<&'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(at_least(20_000))]
 
     #[test]
     fn any_text_is_one_refusal_or_leads_to_a_list(
@@ -226,6 +227,11 @@ proptest! {
         // A text from outside stands in the message, and may hold the words that another refusal says.
         prop_assert!(all.len() == 1 && !said(&all).is_empty(), "{text:?}: {all:?}");
     }
+
+}
+
+proptest! {
+    #![proptest_config(at_least(4_000))]
 
     #[test]
     fn a_reference_leads_where_another_reader_finds_it(
