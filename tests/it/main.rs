@@ -40,6 +40,7 @@ mod store_commands;
 mod store_faults;
 mod store_process;
 mod streams;
+mod supply_chain;
 mod tidy;
 mod traces;
 mod usage;

@@ -357,6 +357,25 @@ fn every_dependency_is_explained() {
     assert_none(missing.chain(gone));
 }
 
+/// The names in backquotes of a table's last column.
+fn tests_of_rows(document: &str) -> Vec<&str> {
+    let last_cells =
+        document.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.rsplit(" | ").next());
+    last_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn every_row_of_the_security_policy_has_its_tests() {
+    let document = read(&root().join("SECURITY.md"));
+    let code: Vec<String> = ["src", "tests"].into_iter().flat_map(files_below).map(|path| read(&path)).collect();
+    let named = tests_of_rows(&document);
+    assert!(named.len() > 30, "{named:?}");
+    assert_none(named.into_iter().filter_map(|name| {
+        let wanted = format!("fn {name}(");
+        (!code.iter().any(|text| text.contains(&wanted))).then(|| format!("SECURITY.md names {name}, which is no test"))
+    }));
+}
+
 /// Each rule finds what it is for, with its line, and lets everything else be.
 mod rules {
     use super::*;
@@ -414,6 +433,12 @@ mod tests { use sled::Db; }
         let text = "fn f(s: Status) -> tonic::Status { Status::internal(\"x\") }\nfn g() { BatchStatus::of(1); Status::Ok; Status::from_header_map(h); }";
         assert_eq!(lines(&makes_a_status(&source("src/service/batch.rs", text))), ["src/service/batch.rs:1"]);
         assert!(makes_a_status(&source("src/service/status.rs", text)).is_empty());
+    }
+
+    #[test]
+    fn tests_are_found_in_the_last_column() {
+        let table = "| a | test |\n| --- | --- |\n| `x` | `one`, `two` |\nthe `three` |\n";
+        assert_eq!(tests_of_rows(table), ["one", "two"]);
     }
 
     #[test]

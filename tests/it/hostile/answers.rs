@@ -67,7 +67,7 @@ async fn row_progress_without_end_does_not_outlive_the_calls_timeout() {
 #[tokio::test]
 async fn row_an_answer_byte_by_byte_does_not_outlive_the_calls_timeout() {
     let wire = WireBackend::start(First::Drip).await;
-    let configured = vec![Backend { name: "stub".into(), addresses: vec![wire.address.clone()] }];
+    let configured = vec![Backend { name: "stub".into(), addresses: vec![wire.address.clone()], ..Backend::default() }];
     let rig = Rig::start_with(ScriptedBackend::start().await, configured, |_| {}).await;
     let ran = rig.run(batch_with(vec![call("echo", "{}"), call("echo", "{}")], within(300))).await;
     assert_eq!(unknown(&ran.results()[0]).0, CallErrorReason::TimedOut);
