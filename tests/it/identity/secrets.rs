@@ -133,7 +133,8 @@ async fn secrets_stand_in_no_log_of_the_program_over_crashes_and_wrong_configura
     // Foreign text that would forge a line.
     let forged = r#"{"text":"\u001b[31m\r\nforged \u202e"}"#;
     for (tool, args) in [("echo", secret.as_str()), ("fail", forged), ("status", forged)] {
-        let request = with(ORDERS, batch(vec![keyed(CANARY, tool, args)]));
+        // A key is a name: spans at debug show it.
+        let request = with(ORDERS, batch(vec![keyed("k", tool, args)]));
         // The second and third use the key again, which is refused; both go through everything that logs.
         let _ = complaints(&client, request).await;
         complaints(&client, with(&from_environment, batch(vec![call(tool, args)]))).await.expect("taken in");
