@@ -75,12 +75,26 @@ pub(crate) async fn add(backend: Backend, client: &ClientArgs) -> Result<Exit, F
         ("backend", backend.name.clone()),
         ("addresses", backend.addresses.join(" ")),
         ("health", Cow::into_owned(words::backend_health(backend.health))),
+        ("takes", takes(&backend)),
         ("tools", tools),
     ];
     for line in table::fields(&fields, form.palette()) {
         print(&line)?;
     }
     Ok(Exit::Done)
+}
+
+/// How many calls it is sent, over all batches.
+fn takes(backend: &Backend) -> String {
+    let at_once = match backend.max_concurrency {
+        0 => "any number of calls at once".to_owned(),
+        1 => "1 call at a time".to_owned(),
+        most => format!("{most} calls at once"),
+    };
+    match backend.max_calls_per_second {
+        pace if pace > 0.0 => format!("{at_once}, {pace} a second"),
+        _ => at_once,
+    }
 }
 
 /// Takes a backend out.

@@ -185,7 +185,7 @@ pub struct Agent {
     /// 1 to 256 bytes without control characters; no two agents of one id, in whichever tenants: lists, logs and records name an
     /// agent by its id alone.
     pub id: String,
-    /// Whose tasks it shares; a name as [`tenant`] takes it.
+    /// Whose tasks it shares: 1 to 64 ASCII letters, digits, hyphens, underscores and dots.
     pub tenant: String,
     /// What it shows: any one of these.
     pub tokens: Vec<Token>,

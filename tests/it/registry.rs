@@ -212,13 +212,16 @@ async fn the_registry_is_for_operators() {
 async fn backends_are_added_listed_and_removed_by_commands() {
     let rig = rig().await;
     let erp = serving(&["effect"]).await;
-    let added = toolbatch(&rig, &["backend", "add", "erp", erp.address()], "").await;
+    let added = toolbatch(&rig, &["backend", "add", "erp", erp.address(), "--max-concurrency", "2"], "").await;
     assert_eq!(added.code, Some(0), "{}", added.err);
     assert!(added.out.starts_with("backend    erp\n") && added.out.contains("tools      effect\n"), "{}", added.out);
     let table = toolbatch(&rig, &["backends"], "").await;
     let rows: Vec<_> = table.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
     assert_eq!(rows[1], ["erp", "serving", "1", "registration", erp.address()]);
     assert_eq!(rows[2][..4], ["stub", "serving", "1", "configuration"]);
+    assert!(added.out.contains("takes      2 calls at once\n"), "{}", added.out);
+    let lines = toolbatch(&rig, &["backends", "--json"], "").await;
+    assert!(lines.out.starts_with(r#"{"name":"erp""#) && lines.out.contains(r#""max_concurrency":2"#), "{}", lines.out);
     let removed = toolbatch(&rig, &["backend", "remove", "erp"], "").await;
     assert_eq!(removed.code, Some(0), "{}", removed.err);
     let lines = toolbatch(&rig, &["backends", "--json"], "").await;

@@ -190,6 +190,9 @@ pub(crate) fn backend(backend: &Backend) -> String {
         health: words::backend_health(backend.health),
         health_detail: &backend.health_detail,
         health_time: time(backend.health_time.as_ref()),
+        max_concurrency: backend.max_concurrency,
+        max_calls_per_second: Some(backend.max_calls_per_second).filter(|pace| *pace > 0.0),
+        credential: &backend.credential,
         tools: backend.tools.iter().map(|tool| &*tool.name).collect(),
         configured: backend.configured,
     })

@@ -313,6 +313,12 @@ pub(super) struct BackendLine<'a> {
     pub(super) health_detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) health_time: Option<String>,
+    #[serde(skip_serializing_if = "is_zero_32")]
+    pub(super) max_concurrency: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_calls_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) credential: &'a str,
     pub(super) tools: Vec<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
     pub(super) configured: bool,
