@@ -101,7 +101,9 @@ impl Attempt {
         let Some(parent) = self.trace.parent_of(span_of(self.step_id, self.attempt)) else { return request };
         let headers = [("traceparent", parent), ("tracestate", self.trace.state.clone())];
         for (name, text) in headers {
-            if let (false, Ok(value)) = (text.is_empty(), MetadataValue::try_from(text)) {
+            if let (false, Ok(mut value)) = (text.is_empty(), MetadataValue::try_from(text)) {
+                // No other request has it, so it is kept out of the connection's table of headers (HPACK).
+                value.set_sensitive(true);
                 request.metadata_mut().insert(name, value);
             }
         }

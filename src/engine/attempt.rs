@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tracing::{Instrument as _, Span, field::Empty};
+use tracing::{Span, field::Empty};
 
 use super::{leases::Lease, read::Reader, tail::Reporter};
 use crate::{
@@ -111,20 +111,9 @@ fn found(fate: &Fate<Bytes>) -> &'static str {
     }
 }
 
-/// Carries the wish out, in its span.
-pub(super) fn run(
-    lane: Lane,
-    wish: core::Attempt,
-    attempt: dispatch::Attempt,
-    backends: Backends,
-    reader: Arc<Reader>,
-    reporter: Reporter,
-) -> impl Future<Output = AttemptEnd> {
-    let span = span(lane, &attempt);
-    carry_out(lane, wish, attempt, backends, reader, reporter).instrument(span)
-}
-
-async fn carry_out(
+/// Carries the wish out. Its span is held rather than entered: what is logged on the way names its call itself, and a future that is
+/// wrapped is moved once more for each call.
+pub(super) async fn run(
     lane: Lane,
     wish: core::Attempt,
     attempt: dispatch::Attempt,
@@ -133,18 +122,19 @@ async fn carry_out(
     reporter: Reporter,
 ) -> AttemptEnd {
     let core::Attempt { batch, index, attempt: number, step_id, .. } = wish;
+    let span = span(lane, &attempt);
     let mut lease = None;
     let input = match lane {
         Lane::Call => {
             let tell = |news: dispatch::Progress| reporter.tell(index, step_id, news);
             let reply = backends.call(attempt, &tell).await;
-            Span::current().record(STATUS, status(&reply));
+            span.record(STATUS, status(&reply));
             let outcome = stored(&reader, reply, &mut lease).await;
             outcome.map(|outcome| Input::Outcome { batch, index, attempt: number, outcome })
         }
         Lane::Lookup => {
             let fate = backends.lookup(attempt).await;
-            Span::current().record(STATUS, found(&fate));
+            span.record(STATUS, found(&fate));
             let fate = match fate {
                 Fate::Landed(reply) => stored(&reader, reply, &mut lease).await.map(Fate::Landed),
                 Fate::NotLanded => Ok(Fate::NotLanded),
