@@ -118,7 +118,7 @@ impl Server {
         let shown = Arc::clone(&credentials);
         let (configured, not_batchable, places) = (config.backends, config.not_batchable, config.registration);
         let backends = async move || {
-            let backends = Backends::new(&configured, &not_batchable, allowed, shown)?.registering_at(&places);
+            let backends = Backends::new(&configured, &not_batchable, allowed, shown)?.registering(&places)?;
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };

@@ -3,21 +3,14 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use super::{
-    connect::{endpoint, root_cause},
     exit::{Exit, Failure},
-    refusal,
     render::{Form, print, table, tell, words},
     tools,
 };
-use crate::{
-    config::Config,
-    proto::{ListToolsRequest, Tool, tool_service_client::ToolServiceClient},
-};
+use crate::{config::Config, dispatch, proto::Tool};
 
 /// For connecting and listing: what the server gives a backend, too.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// More pages than any backend has; one that goes on longer runs in circles.
-const PAGES_MAX: usize = 1_000;
 
 /// Checks a file and reaches for every backend in it.
 pub(crate) async fn check(file: &Path) -> Result<Exit, Failure> {
@@ -32,9 +25,13 @@ pub(crate) async fn check(file: &Path) -> Result<Exit, Failure> {
     let mut served: BTreeMap<String, String> = BTreeMap::new();
     for backend in &config.backends {
         for address in &backend.addresses {
-            let tools = match tokio::time::timeout(ANSWER_TIMEOUT, list_tools(address)).await {
+            let tools = match tokio::time::timeout(ANSWER_TIMEOUT, dispatch::probe(&backend.tls, address)).await {
                 Ok(Ok(tools)) => tools,
-                Ok(Err(why)) => {
+                Ok(Err(error)) => {
+                    let why = match error {
+                        dispatch::Error::Probe { cause, .. } => cause,
+                        error => error.to_string(),
+                    };
                     findings.push(format!("backend {} at {address}: {why}", backend.name));
                     continue;
                 }
@@ -77,23 +74,4 @@ fn show(backend: &str, address: &str, tools: &[Tool]) -> Result<(), Failure> {
         print(&format!("{indent}{line}"))?;
     }
     Ok(())
-}
-
-/// All tools of the backend at an address, or why there are none.
-async fn list_tools(address: &str) -> Result<Vec<Tool>, String> {
-    let channel = endpoint(address)?.connect().await.map_err(|error| root_cause(&error))?;
-    let mut client = ToolServiceClient::new(channel);
-    let mut tools = Vec::new();
-    let mut page_token = String::new();
-    for _ in 0..PAGES_MAX {
-        let request = ListToolsRequest { page_token, ..ListToolsRequest::default() };
-        let page = client.list_tools(request).await.map_err(|status| refusal::failure(&status).to_string())?;
-        let page = page.into_inner();
-        tools.extend(page.tools);
-        page_token = page.next_page_token;
-        if page_token.is_empty() {
-            return Ok(tools);
-        }
-    }
-    Err(format!("its list of tools has no end after {PAGES_MAX} pages"))
 }

@@ -95,8 +95,17 @@ pub struct Config {
     pub operators: Vec<Operator>,
     /// What the tools' units cost.
     pub prices: Prices,
-    /// Where registered backends may be; without any, on loopback.
-    pub registration: Vec<Destination>,
+    /// What holds for registered backends.
+    pub registration: Registration,
+}
+
+/// What holds for registered backends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registration {
+    /// Where they may be; without any, on loopback.
+    pub allow: Vec<Destination>,
+    /// For those of them at `https://`.
+    pub tls: BackendTls,
 }
 
 /// Where registered backends may be.
@@ -144,13 +153,33 @@ pub struct Tls {
     pub client_ca: Option<PathBuf>,
 }
 
+/// How TLS is spoken to a backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackendTls {
+    /// Who signs its certificates, PEM; none: the system's authorities.
+    pub ca: Option<PathBuf>,
+    /// What it is shown (mTLS).
+    pub identity: Option<Identity>,
+}
+
+/// What one side of TLS shows of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate chain, PEM.
+    pub cert: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
 /// A tool backend of the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Backend {
     /// 1 to 63 lower-case letters, digits and hyphens.
     pub name: String,
-    /// Its 1 to 16 replicas: `http://127.0.0.1:7001`, `unix:/run/tools.sock`.
+    /// Its 1 to 16 replicas: `http://127.0.0.1:7001`, `https://erp.internal:7001`, `unix:/run/tools.sock`.
     pub addresses: Vec<String>,
+    /// For those of them at `https://`.
+    pub tls: BackendTls,
     /// The name of what it is shown with each call.
     pub credential: Option<String>,
     /// Calls at once, over all batches: 1 to 10,000; 0: any number.
@@ -247,7 +276,7 @@ impl Default for Config {
             agents: Vec::new(),
             operators: Vec::new(),
             prices: Prices::default(),
-            registration: Vec::new(),
+            registration: Registration::default(),
         }
     }
 }

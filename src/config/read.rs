@@ -5,6 +5,7 @@ mod prices;
 
 use std::{collections::HashMap, ops::RangeInclusive, time::Duration};
 
+mod backend_tls;
 mod credentials;
 mod people;
 mod registration;
@@ -43,7 +44,8 @@ const TOP: [&str; 15] = [
     "prices",
     "registration",
 ];
-const BACKEND: [&str; 5] = ["name", "addresses", "credential", "max_concurrency", "max_calls_per_second"];
+const BACKEND: [&str; 8] =
+    ["name", "addresses", "ca", "cert", "key", "credential", "max_concurrency", "max_calls_per_second"];
 
 /// The most calls at once that a backend can be said to take: more is no limit.
 pub const MAX_CONCURRENCY: u32 = 10_000;
@@ -235,9 +237,14 @@ impl Reader<'_> {
             let expected = format!("a number above 0 and up to {MAX_CALLS_PER_SECOND}");
             number.or_else(|| self.beyond(Field { value, name: &pace }, &expected))
         });
+        let tls = self.backend_tls(table, path);
+        if let Some(addresses) = &addresses {
+            self.guard_backend_tls(table, path, addresses);
+        }
         Backend {
             name: name.unwrap_or_default(),
             addresses: addresses.unwrap_or_default(),
+            tls,
             credential,
             max_concurrency: max_concurrency.unwrap_or_default(),
             max_calls_per_second: max_calls_per_second.unwrap_or_default(),

@@ -53,7 +53,14 @@ fn the_sample_with_its_sections_parses() {
                 max_calls_per_second: 50.0,
                 ..backend("erp", "http://127.0.0.1:7001")
             },
-            backend("files", "unix:/run/file-tools.sock")
+            backend("files", "unix:/run/file-tools.sock"),
+            Backend {
+                tls: BackendTls {
+                    ca: Some("crm-ca.pem".into()),
+                    identity: Some(Identity { cert: "toolbatch.pem".into(), key: "toolbatch.key".into() })
+                },
+                ..backend("crm", "https://crm.internal:7443")
+            }
         ]
     );
     assert_eq!(config.agents.iter().map(|agent| (&*agent.id, agent.tools.len())).collect::<Vec<_>>(), [("orders", 3)]);
@@ -62,14 +69,14 @@ fn the_sample_with_its_sections_parses() {
     assert_eq!(config.prices.cost_nanos("create_sales_order", "calls", 1.0), Some(2_000_000));
     assert_eq!(config.prices.cost_nanos("summarize", "input_tokens", 1.0), Some(2_500));
     assert!(config.tls.is_some());
-    assert_eq!(config.registration.len(), 3);
+    assert_eq!(config.registration.allow.len(), 3);
     let rest = Config {
         tls: None,
         backends: vec![],
         agents: vec![],
         operators: vec![],
         prices: Prices::default(),
-        registration: vec![],
+        registration: Registration::default(),
         credentials: vec![],
         ..config
     };
@@ -93,6 +100,7 @@ fn the_sample_shows_every_field() {
         "max_calls_per_second",
         "currency",
         "allow",
+        "ca",
     ] {
         let shown = sample.lines().any(|line| line.starts_with(&format!("{field} = ")));
         assert!(shown, "the sample does not show {field}");
@@ -104,7 +112,7 @@ fn the_places_of_registered_backends_are_networks_and_folders() {
     let config = parse("[registration]\nallow = [\"10.0.0.0/8\", \"::1/128\", \"unix:/run/tools/\"]").unwrap();
     let network = |base: &str, bits| Destination::Network { base: base.parse().unwrap(), bits };
     assert_eq!(
-        config.registration,
+        config.registration.allow,
         [network("10.0.0.0", 8), network("::1", 128), Destination::Folder("/run/tools/".into())]
     );
     for wrong in ["10.0.0.0", "10.0.0.0/33", "host/8", "unix:run", "::/129", ""] {
@@ -223,7 +231,10 @@ fn every_section_takes_effect() {
                 currency: "EUR".into(),
                 tools: [("ask".into(), [("calls".into(), Price::parse("0.5").unwrap())].into())].into(),
             },
-            registration: vec![Destination::Folder("/run/tools".into())],
+            registration: Registration {
+                allow: vec![Destination::Folder("/run/tools".into())],
+                ..Registration::default()
+            },
             ..Config::default()
         }
     );
@@ -289,7 +300,7 @@ data_dir = "data"
 
 [[backends]]
 name = "crm"
-addresses = ["https://crm:443", 7]
+addresses = ["ftp://crm:443", 7]
 "#,
     );
     let expected = [
@@ -302,8 +313,8 @@ addresses = ["https://crm:443", 7]
         r#"8:8: backends[0].name: "ERP" is no backend name; expected 1 to 63 lower-case letters, digits and hyphens"#,
         r#"9:1: unknown field "adresses" in backends[0]; did you mean "addresses"?"#,
         r#"10:1: unknown field "data_dir" in backends[0]; it is a field of the top level: move it above the first section"#,
-        r#"14:14: backends[1].addresses[0]: "https://crm:443": TLS towards backends is not supported by this version; use "http://HOST:PORT" within a network that you trust, or "unix:/PATH" to a proxy on this machine that speaks TLS"#,
-        r"14:33: backends[1].addresses[1]: got the integer 7; expected each entry as a string",
+        r#"14:14: backends[1].addresses[0]: "ftp://crm:443" is no backend address; expected "http://HOST:PORT", "https://HOST:PORT" or "unix:/PATH""#,
+        r"14:31: backends[1].addresses[1]: got the integer 7; expected each entry as a string",
     ];
     assert_eq!(found, expected.map(|line| format!("toolbatch.toml:{line}")));
 }
@@ -466,7 +477,13 @@ fn addresses_to_listen_on() {
 
 #[test]
 fn addresses_of_backends() {
-    for right in ["http://127.0.0.1:7001", "http://localhost:1", "http://[::1]:65535", "unix:/run/tools.sock"] {
+    for right in [
+        "http://127.0.0.1:7001",
+        "http://localhost:1",
+        "http://[::1]:65535",
+        "HTTPS://erp:7001",
+        "unix:/run/tools.sock",
+    ] {
         assert_eq!(value::backend_address(right), Ok(()), "{right}");
     }
     for (wrong, says) in [
@@ -480,12 +497,30 @@ fn addresses_of_backends() {
         ("http://:7001", "needs a host and a port"),
         ("http://erp:7001/tools", "has a path"),
         ("http://erp:7001?x=1", "has a path"),
-        ("HTTPS://erp:7001", "TLS towards backends is not supported by this version"),
+        ("https://erp", "needs a host and a port"),
         ("unix:tools.sock", "relative path"),
     ] {
         let message = value::backend_address(wrong).expect_err(wrong);
         assert!(message.contains(says), "{wrong}: {message}");
     }
+}
+
+#[test]
+fn certificates_of_backends_are_for_tls_and_whole() {
+    let backend = |lines: &str| format!("[[backends]]\nname = \"erp\"\naddresses = [\"https://erp:7001\"]\n{lines}\n");
+    let tls = parse(&backend("ca = \"ca.pem\"")).unwrap().backends.remove(0).tls;
+    assert_eq!(tls, BackendTls { ca: Some("ca.pem".into()), identity: None });
+    let half = faults(&backend("cert = \"c.pem\""));
+    assert!(
+        half[0].starts_with("toolbatch.toml:4:8: backends[0].cert: it needs the other half; add key = "),
+        "{half:?}"
+    );
+    let plain = faults(&backend("ca = \"ca.pem\"").replace("https", "http"));
+    assert!(plain[0].contains("backends[0].ca: it is for TLS alone"), "{plain:?}");
+    let registered = parse("[registration]\nca = \"ca.pem\"\ncert = \"c.pem\"\nkey = \"c.key\"").unwrap().registration;
+    let identity = Some(Identity { cert: "c.pem".into(), key: "c.key".into() });
+    assert_eq!(registered.tls, BackendTls { ca: Some("ca.pem".into()), identity });
+    assert!(faults("[registration]\nkey = \"c.key\"")[0].contains("registration.key: it needs the other half"));
 }
 
 #[test]

@@ -68,7 +68,12 @@ pub(super) fn listen(text: &str) -> Result<Listen, String> {
     })
 }
 
-/// Checks one address of a backend: `http://HOST:PORT` or `unix:/PATH`.
+/// Whether TLS is spoken at the address of a backend.
+pub(super) fn is_https(text: &str) -> bool {
+    text.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+}
+
+/// Checks one address of a backend: `http://HOST:PORT`, `https://HOST:PORT` or `unix:/PATH`.
 ///
 /// # Errors
 /// What arrived, and what is expected.
@@ -87,15 +92,13 @@ pub fn backend_address(text: &str) -> Result<(), String> {
         // The text is not repeated: it may hold a password.
         return Err("a backend address carries no user name or password; expected \"http://HOST:PORT\"".to_owned());
     }
-    if text.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
-        return Err(format!(
-            "{text:?}: TLS towards backends is not supported by this version; use \"http://HOST:PORT\" within a network that \
-             you trust, or \"unix:/PATH\" to a proxy on this machine that speaks TLS"
-        ));
-    }
-    let expected = || format!("{text:?} is no backend address; expected \"http://HOST:PORT\" or \"unix:/PATH\"");
+    let expected = || {
+        format!(
+            "{text:?} is no backend address; expected \"http://HOST:PORT\", \"https://HOST:PORT\" or \"unix:/PATH\""
+        )
+    };
     let uri: Uri = text.parse().map_err(|_| expected())?;
-    let (Some("http"), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(expected()) };
+    let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(expected()) };
     if uri.path_and_query().is_some_and(|rest| rest.as_str() != "/") || text.contains('#') {
         return Err(format!("{text:?} has a path, but gRPC's paths are fixed; expected \"http://HOST:PORT\""));
     }

@@ -24,6 +24,7 @@ use tokio::{
     net::{TcpStream, UnixStream, lookup_host},
     time::timeout,
 };
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic::{Status, body::Body};
 use tower::BoxError;
@@ -33,6 +34,7 @@ use super::{
     credentials::Shown,
     departure::{Departing, Departure, was_turned_away},
     destinations::Destinations,
+    tls::Trust,
 };
 use crate::proto::tool_service_client::ToolServiceClient;
 
@@ -56,6 +58,8 @@ pub(super) struct Address {
     /// As it stands in the configuration.
     text: Arc<str>,
     target: Target,
+    /// The name that its certificate has to bear, and whom it may be signed by; none: no TLS.
+    secure: Option<(ServerName<'static>, Trust)>,
     origin: Uri,
     /// Where it may lead; that of the configuration may lead anywhere.
     guard: Option<Arc<Destinations>>,
@@ -73,9 +77,11 @@ enum Target {
 }
 
 impl Address {
-    /// Reads `http://host:port` or `unix:/path`.
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+    /// Reads `http://host:port`, `https://host:port` or `unix:/path`.
+    pub(super) fn parse(text: &str, trust: &Trust) -> Result<Self, Error> {
         let bad = |expected| Error::Address { address: text.to_owned(), expected };
+        let whole =
+            |target, secure, origin| Self { text: text.into(), target, secure, origin, guard: None, shown: None };
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             if !path.starts_with('/') {
@@ -83,28 +89,35 @@ impl Address {
             }
             // A socket's path is no valid authority in HTTP/2.
             let origin = Uri::from_static("http://localhost");
-            return Ok(Self { text: text.into(), target: Target::Unix(path.into()), origin, guard: None, shown: None });
+            return Ok(whole(Target::Unix(path.into()), None, origin));
         }
-        let uri: Uri = text.parse().map_err(|_| bad("http://host:port or unix:/path"))?;
-        if uri.scheme_str() != Some("http") || uri.path() != "/" || uri.query().is_some() {
-            return Err(bad("http://host:port or unix:/path, with nothing after the port"));
-        }
+        let uri: Uri = text.parse().map_err(|_| bad("http://host:port, https://host:port or unix:/path"))?;
+        let (Some("http" | "https"), "/", None) = (uri.scheme_str(), uri.path(), uri.query()) else {
+            return Err(bad("http://host:port, https://host:port or unix:/path, with nothing after the port"));
+        };
         let authority = uri.authority().ok_or_else(|| bad("a host and a port after `http://`"))?;
         if authority.as_str().contains('@') {
             return Err(bad("no user name in the address"));
         }
+        let (secure, port) = if uri.scheme_str() == Some("https") {
+            let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+            let name = ServerName::try_from(host).map_err(|_| bad("a host name or an IP address after `https://`"))?;
+            (Some((name, trust.clone())), 443)
+        } else {
+            (None, 80)
+        };
         let target = match authority.port_u16() {
             Some(_) => authority.to_string(),
-            None => format!("{authority}:80"),
+            None => format!("{authority}:{port}"),
         };
-        Ok(Self { text: text.into(), target: Target::Tcp(target), origin: uri, guard: None, shown: None })
+        Ok(whole(Target::Tcp(target), secure, uri))
     }
 
     /// A backend within this process.
     #[cfg(test)]
     pub(super) fn piped(dials: super::pipe::Dials) -> Self {
         let origin = Uri::from_static("http://localhost");
-        Self { text: "pipe".into(), target: Target::Pipe(dials), origin, guard: None, shown: None }
+        Self { text: "pipe".into(), target: Target::Pipe(dials), secure: None, origin, guard: None, shown: None }
     }
 
     /// The same, that may lead to these places alone.
@@ -119,6 +132,11 @@ impl Address {
 
     pub(super) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Whether TLS is spoken there.
+    pub(super) fn is_secure(&self) -> bool {
+        self.secure.is_some()
     }
 
     /// Refuses it where it leads to what is not allowed, at this moment.
@@ -207,7 +225,18 @@ impl Connection {
     pub(super) async fn open(address: &Address, tasks: &Tasks) -> Result<Self, io::Error> {
         let connecting = async {
             match &address.target {
-                Target::Tcp(target) => Self::start(TokioIo::new(address.tcp(target).await?), address, tasks).await,
+                Target::Tcp(target) => {
+                    let stream = address.tcp(target).await?;
+                    match &address.secure {
+                        None => Self::start(TokioIo::new(stream), address, tasks).await,
+                        Some((name, trust)) => {
+                            let (stream, answer) = trust.shake_hands(name, stream).await?;
+                            let connection = Self::start(TokioIo::new(stream), address, tasks).await?;
+                            answer.heard().await?;
+                            Ok(connection)
+                        }
+                    }
+                }
                 Target::Unix(path) => Self::start(TokioIo::new(address.socket(path).await?), address, tasks).await,
                 #[cfg(test)]
                 Target::Pipe(dials) => Self::start(TokioIo::new(dials.dial().await?), address, tasks).await,
@@ -349,10 +378,10 @@ impl http_body::Body for Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Target};
+    use super::{Address, Target, Trust};
 
     fn tcp(text: &str) -> String {
-        match Address::parse(text).expect(text).target {
+        match Address::parse(text, &Trust::default()).expect(text).target {
             Target::Tcp(target) => target,
             Target::Unix(path) => panic!("{text} became the socket {}", path.display()),
             Target::Pipe(_) => panic!("{text} became a pipe"),
@@ -364,18 +393,30 @@ mod tests {
         assert_eq!(tcp("http://127.0.0.1:7001"), "127.0.0.1:7001");
         assert_eq!(tcp("http://[::1]:7001/"), "[::1]:7001");
         assert_eq!(tcp("http://tools.internal"), "tools.internal:80");
+        assert_eq!(tcp("https://tools.internal"), "tools.internal:443");
+        assert_eq!(tcp("https://[::1]:7001"), "[::1]:7001");
         for text in ["unix:/run/tools.sock", "unix:///run/tools.sock"] {
-            let target = Address::parse(text).expect(text).target;
+            let target = Address::parse(text, &Trust::default()).expect(text).target;
             assert!(matches!(target, Target::Unix(path) if path.as_os_str() == "/run/tools.sock"));
         }
     }
 
     #[test]
     fn other_addresses_are_refused_by_name() {
-        for text in
-            ["https://a:1", "a:1", "http://", "http://a:1/path", "http://a:1?x=1", "http://u@a:1", "unix:run", "", "\n"]
-        {
-            let error = Address::parse(text).expect_err(text).to_string();
+        for text in [
+            "ftp://a:1",
+            "https://a..b:1",
+            "https://a:1/path",
+            "a:1",
+            "http://",
+            "http://a:1/path",
+            "http://a:1?x=1",
+            "http://u@a:1",
+            "unix:run",
+            "",
+            "\n",
+        ] {
+            let error = Address::parse(text, &Trust::default()).expect_err(text).to_string();
             assert!(error.contains("expected"), "{error}");
         }
     }

@@ -6,6 +6,7 @@
 //! | `health` | what a replica says of its health |
 //! | `connection` | one HTTP/2 connection to one address |
 //! | `credentials` | what backends are shown |
+//! | `tls` | whose certificates are trusted, and what is shown in return |
 //! | `departure` | whether a request has left |
 //! | `list` | fetches a tool list |
 //! | `allowed` | which tools an agent may call, and by which names |
@@ -38,6 +39,7 @@ pub(crate) mod pipe;
 mod registry;
 mod reply;
 mod schema;
+mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -58,6 +60,7 @@ use self::{
     destinations::Destinations,
     message::causes,
     registry::Members,
+    tls::Trust,
 };
 use crate::{
     batch::{
@@ -79,6 +82,14 @@ pub enum Error {
         address: String,
         /// What should.
         expected: &'static str,
+    },
+    /// Certificates for TLS to backends cannot be used.
+    #[error("{of}: {cause}")]
+    Tls {
+        /// Whose they are.
+        of: String,
+        /// What is wrong.
+        cause: String,
     },
     /// A backend of the configuration has no address.
     #[error("backend `{0}` has no address: expected at least one, such as http://127.0.0.1:7001")]
@@ -170,6 +181,8 @@ pub struct Backends {
     members: Arc<Members>,
     catalog: Arc<Catalog>,
     destinations: Arc<Destinations>,
+    /// Whom registered backends' addresses trust.
+    registered: Trust,
     credentials: Arc<Credentials>,
     tasks: Tasks,
 }
@@ -185,7 +198,12 @@ impl Backends {
     ) -> Result<Self, Error> {
         let this = Self { credentials, ..Self::empty(not_batchable, lists) };
         for backend in config {
-            let addresses = backend.addresses.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
+            let trust = Trust::new(&backend.tls);
+            let parsed = backend.addresses.iter().map(|text| Address::parse(text, &trust));
+            let addresses = parsed.collect::<Result<Vec<_>, _>>()?;
+            if addresses.iter().any(Address::is_secure) {
+                trust.read().map_err(|cause| Error::Tls { of: format!("backend `{}`", backend.name), cause })?;
+            }
             if addresses.is_empty() {
                 return Err(Error::NoAddress(backend.name.clone()));
             }
@@ -210,15 +228,20 @@ impl Backends {
             members: Arc::default(),
             catalog: Arc::new(Catalog::new(not_batchable, lists)),
             destinations: Arc::default(),
+            registered: Trust::default(),
             credentials: Arc::default(),
             tasks: Tasks::default(),
         }
     }
 
-    /// The same, with registrations that may point to these places; to loopback alone where there are none.
-    #[must_use]
-    pub fn registering_at(self, allowed: &[config::Destination]) -> Self {
-        Self { destinations: Arc::new(Destinations::new(allowed)), ..self }
+    /// The same, with registrations that may point to these places, to loopback alone where there are none, and with this TLS.
+    pub fn registering(self, at: &config::Registration) -> Result<Self, Error> {
+        let registered = Trust::new(&at.tls);
+        // The system's authorities are read when they are needed, which may be never.
+        if at.tls != config::BackendTls::default() {
+            registered.read().map_err(|cause| Error::Tls { of: "registration".to_owned(), cause })?;
+        }
+        Ok(Self { destinations: Arc::new(Destinations::new(&at.allow)), registered, ..self })
     }
 
     /// Waits until every backend was tried once, `at_most` that long. Two that serve one tool are an error here; later on they
@@ -278,9 +301,9 @@ impl Tools for Backends {
     }
 }
 
-/// Connects to one address, once, and lists its tools.
-pub async fn probe(address: &str) -> Result<Vec<Tool>, Error> {
-    let parsed = Address::parse(address)?;
+/// Connects to one address of a backend, once, and lists its tools.
+pub async fn probe(tls: &config::BackendTls, address: &str) -> Result<Vec<Tool>, Error> {
+    let parsed = Address::parse(address, &Trust::new(tls))?;
     let tasks = Tasks::default();
     let listed = match Connection::open(&parsed, &tasks).await {
         Ok(connection) => list::fetch(&connection).await,

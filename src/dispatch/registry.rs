@@ -157,7 +157,8 @@ impl Backends {
 
     /// The addresses of a registration, which are checked again whenever one is connected to.
     fn guarded(&self, spec: &config::Backend) -> Result<Vec<Address>, Refusal> {
-        let parsed = spec.addresses.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, Error>>();
+        let parsed =
+            spec.addresses.iter().map(|text| Address::parse(text, &self.registered)).collect::<Result<Vec<_>, Error>>();
         let parsed =
             parsed.map_err(|error| Refusal::Unreachable { name: spec.name.clone(), cause: error.to_string() })?;
         let guarded = parsed.into_iter().map(|address| address.guarded(Arc::clone(&self.destinations))).collect();

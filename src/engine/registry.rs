@@ -62,7 +62,14 @@ impl Loop {
                 records::decode(&value)?;
             let credential = Some(credential).filter(|name| !name.is_empty());
             let name = name.to_owned();
-            let spec = config::Backend { name, addresses, credential, max_concurrency, max_calls_per_second };
+            let spec = config::Backend {
+                name,
+                addresses,
+                credential,
+                max_concurrency,
+                max_calls_per_second,
+                ..config::Backend::default()
+            };
             if let Err(refusal) = self.backends.restore(&spec) {
                 tracing::warn!(backend = spec.name, %refusal, "a registered backend is left out");
             }
@@ -82,7 +89,7 @@ impl Loop {
     /// before the backend is.
     pub(super) fn register_backend(&mut self, request: RegisterRequest) {
         let RegisterRequest { candidate, reply } = request;
-        let config::Backend { name, addresses, credential, max_concurrency, max_calls_per_second } =
+        let config::Backend { name, addresses, credential, max_concurrency, max_calls_per_second, .. } =
             candidate.spec().clone();
         match self.takes_changes().and_then(|()| Ok(self.backends.register(candidate)?)) {
             Ok(()) => {

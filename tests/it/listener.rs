@@ -18,12 +18,17 @@ use crate::{
 };
 
 /// An authority, and what it signed for the server and for a client, as files.
-struct Certificates {
+pub(crate) struct Certificates {
     folder: tempfile::TempDir,
 }
 
 impl Certificates {
-    fn issue() -> Self {
+    pub(crate) fn issue() -> Self {
+        Self::issue_for(|_| {})
+    }
+
+    /// The same, with something changed about what is signed.
+    pub(crate) fn issue_for(change: impl Fn(&mut CertificateParams)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -34,14 +39,15 @@ impl Certificates {
         let issuer = Issuer::new(authority, key);
         for name in ["server", "client"] {
             let key = KeyPair::generate().expect("a key");
-            let leaf = CertificateParams::new(vec!["127.0.0.1".into()]).expect("parameters");
+            let mut leaf = CertificateParams::new(vec!["127.0.0.1".into()]).expect("parameters");
+            change(&mut leaf);
             write(&format!("{name}.pem"), leaf.signed_by(&key, &issuer).expect("it is signed").pem());
             write(&format!("{name}.key"), key.serialize_pem());
         }
         Self { folder }
     }
 
-    fn file(&self, name: &str) -> std::path::PathBuf {
+    pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 

@@ -4,6 +4,7 @@ mod admission;
 mod agents;
 mod attacks;
 mod backend;
+mod backend_tls;
 mod backends;
 mod batches;
 mod canary;

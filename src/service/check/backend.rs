@@ -55,5 +55,6 @@ pub fn check_backend(request: proto::RegisterBackendRequest) -> Result<config::B
         credential,
         max_concurrency: at_once,
         max_calls_per_second: pace,
+        ..config::Backend::default()
     })
 }

@@ -148,10 +148,11 @@ async fn a_tool_is_served_by_one_backend() {
 #[tokio::test]
 async fn a_probe_lists_one_address_once() {
     let mut stub = ScriptedBackend::start().await;
-    assert_eq!(probe(stub.address()).await.expect("it is up").len(), stub_tools().len());
+    let tls = config::BackendTls::default();
+    assert_eq!(probe(&tls, stub.address()).await.expect("it is up").len(), stub_tools().len());
     stub.crash().await;
-    let error = probe(stub.address()).await.expect_err("it is down").to_string();
+    let error = probe(&tls, stub.address()).await.expect_err("it is down").to_string();
     assert!(error.contains(stub.address()) && error.contains("refused"), "{error}");
-    let error = probe("https://localhost:1").await.expect_err("no TLS").to_string();
-    assert!(error.contains("https://localhost:1"), "{error}");
+    let error = probe(&tls, "ftp://localhost:1").await.expect_err("no address").to_string();
+    assert!(error.contains("ftp://localhost:1"), "{error}");
 }
