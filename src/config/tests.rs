@@ -205,6 +205,7 @@ fn every_section_takes_effect() {
                 max_concurrency: 8,
                 max_calls_per_second: 0.5,
                 credential: Some("sap".into()),
+                tls: BackendTls::default(),
             }],
             credentials: vec![Credential {
                 name: "sap".into(),
