@@ -6,6 +6,7 @@ use rcgen::{SanType, date_time_ymd};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::JoinSet,
 };
 use tokio_rustls::{
@@ -21,7 +22,7 @@ use tokio_rustls::{
 use tonic::Code;
 use toolbatch::{
     config::{Backend, BackendTls, Identity, Registration},
-    proto::{CallErrorReason, RetryPolicy},
+    proto::{BackendHealth, BatchOptions, CallErrorReason, RetryPolicy},
 };
 
 use crate::{
@@ -29,12 +30,13 @@ use crate::{
     commands::toolbatch_at,
     listener::Certificates,
     refusal::refusal,
-    rig::{Rig, batch, batch_with, call},
+    rig::{Rig, batch, batch_with, call, parallel},
 };
 
 /// Speaks TLS in front of a scripted backend.
 struct Front {
     address: String,
+    acceptor: watch::Sender<TlsAcceptor>,
     _tasks: JoinSet<()>,
 }
 
@@ -50,15 +52,23 @@ const MUTUAL: Manner = Manner { asks: true, ..PLAIN };
 
 impl Front {
     async fn start(backend: &ScriptedBackend, certificates: &Certificates, manner: Manner) -> Self {
-        let acceptor = acceptor(certificates, &manner);
+        let (acceptor, mut now) = watch::channel(acceptor(certificates, &manner));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = format!("https://{}", listener.local_addr().expect("an address"));
         let to = backend.address().trim_start_matches("http://").to_owned();
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut pipes = JoinSet::new();
-            while let Ok((client, _)) = listener.accept().await {
-                let (acceptor, to) = (acceptor.clone(), to.clone());
+            loop {
+                let client = tokio::select! {
+                    accepted = listener.accept() => accepted.expect("a connection").0,
+                    changed = now.changed() => {
+                        changed.expect("the front is there");
+                        pipes.shutdown().await;
+                        continue;
+                    }
+                };
+                let (acceptor, to) = (now.borrow().clone(), to.clone());
                 pipes.spawn(async move {
                     // Who is refused is gone.
                     let Ok(mut client) = acceptor.accept(client).await else { return };
@@ -67,7 +77,12 @@ impl Front {
                 });
             }
         });
-        Self { address, _tasks: tasks }
+        Self { address, acceptor, _tasks: tasks }
+    }
+
+    /// Cuts all connections, and takes new ones in another manner.
+    fn turn(&self, certificates: &Certificates, manner: &Manner) {
+        self.acceptor.send_replace(acceptor(certificates, manner));
     }
 
     fn config(&self, tls: BackendTls) -> Backend {
@@ -124,9 +139,9 @@ async fn outcome(certificates: &Certificates, manner: Manner, tls: BackendTls) -
     Err(error.message.clone())
 }
 
-fn single_attempt() -> toolbatch::proto::BatchOptions {
+fn single_attempt() -> BatchOptions {
     let retry = Some(RetryPolicy { max_attempts: 1, ..RetryPolicy::default() });
-    toolbatch::proto::BatchOptions { retry, ..Default::default() }
+    BatchOptions { retry, ..BatchOptions::default() }
 }
 
 #[tokio::test]
@@ -140,36 +155,68 @@ async fn a_call_passes_where_the_authority_is_trusted() {
 #[tokio::test]
 async fn row_a_backend_whose_certificate_is_not_trusted_gets_no_call() {
     let (certificates, others) = (Certificates::issue(), Certificates::issue());
-    let says = async |certificates: &Certificates, tls: BackendTls, expected: &str| {
-        let said = outcome(certificates, PLAIN, tls).await.expect_err(expected);
+    let says = async |certificates: &Certificates, manner: Manner, tls: BackendTls, expected: &str| {
+        let said = outcome(certificates, manner, tls).await.expect_err(expected);
         assert!(said.contains(expected), "{said}");
     };
-    says(&certificates, trusting(&others), "its certificate has an unknown issuer").await;
-    says(&certificates, BackendTls::default(), "expected one of the system's authorities").await;
     let elsewhere = Certificates::issue_for(|leaf| {
         leaf.subject_alt_names = vec![SanType::DnsName("crm.internal".try_into().expect("a name"))];
     });
-    says(&elsewhere, trusting(&elsewhere), "its certificate is for another name").await;
     let old = Certificates::issue_for(|leaf| leaf.not_after = date_time_ymd(2001, 1, 1));
-    says(&old, trusting(&old), "its certificate has expired").await;
     let http1 = Manner { alpn: b"http/1.1", ..PLAIN };
-    let said = outcome(&certificates, http1, trusting(&certificates)).await.expect_err("no h2");
-    assert!(said.contains("no HTTP/2 is spoken there"), "{said}");
+    // Each call waits for its backend as long as calls do.
+    tokio::join!(
+        says(&certificates, PLAIN, trusting(&others), "its certificate has an unknown issuer"),
+        says(&certificates, PLAIN, BackendTls::default(), "expected one of the system's authorities"),
+        says(&elsewhere, PLAIN, trusting(&elsewhere), "its certificate is for another name"),
+        says(&old, PLAIN, trusting(&old), "its certificate has expired"),
+        says(&certificates, http1, trusting(&certificates), "no HTTP/2 is spoken there"),
+    );
 }
 
 /// With TLS 1.3 the client's half of the handshake is over before its certificate is looked at.
 #[tokio::test]
 async fn a_backend_that_asks_for_a_certificate_gets_calls_from_those_who_have_one() {
     let (certificates, others) = (Certificates::issue(), Certificates::issue());
+    let (trusting, strange) = (trusting(&certificates), showing(trusting(&certificates), &others));
     for version in [&TLS12, &TLS13] {
-        let trusting = || trusting(&certificates);
         let mutual = || Manner { version, ..MUTUAL };
-        assert_eq!(outcome(&certificates, mutual(), showing(trusting(), &certificates)).await, Ok(()));
-        let none = outcome(&certificates, mutual(), trusting()).await.expect_err("it shows none");
+        let (right, none, strange) = tokio::join!(
+            outcome(&certificates, mutual(), showing(trusting.clone(), &certificates)),
+            outcome(&certificates, mutual(), trusting.clone()),
+            outcome(&certificates, mutual(), strange.clone()),
+        );
+        assert_eq!(right, Ok(()));
+        let none = none.expect_err("it shows none");
         assert!(none.contains("it may ask for a client certificate: `cert` and `key` name one"), "{none}");
-        let strange = outcome(&certificates, mutual(), showing(trusting(), &others)).await.expect_err("a stranger's");
+        let strange = strange.expect_err("a stranger's");
         assert!(strange.contains("it may not take the client certificate in "), "{strange}");
     }
+}
+
+/// Here the tool is known, so that calls wait for a connection, and would leave on one that is about to be refused.
+#[tokio::test]
+async fn calls_that_wait_for_a_backend_that_refuses_never_leave() {
+    let certificates = Certificates::issue();
+    let backend = ScriptedBackend::start().await;
+    let front = Front::start(&backend, &certificates, PLAIN).await;
+    let rig = Rig::start_with(backend, vec![front.config(trusting(&certificates))], |_| {}).await;
+    assert_eq!(rig.run(batch(vec![effect()])).await.statuses(), ["completed"]);
+    front.turn(&certificates, &MUTUAL);
+    // What leaves before the cut is noticed may have been done.
+    while rig.backends(1).await[0].health() == BackendHealth::Serving {
+        tokio::task::yield_now().await;
+    }
+    let going_on = BatchOptions { stop_on_error: Some(false), ..parallel(16) };
+    let ran = rig.run(batch_with(vec![effect(); 16], going_on)).await;
+    for result in ran.results() {
+        let error = result.error.as_ref().expect("it failed");
+        assert_eq!((error.reason(), error.outcome_unknown), (CallErrorReason::BackendUnavailable, false), "{error:?}");
+        assert!(error.message.contains("it may ask for a client certificate"), "{}", error.message);
+    }
+    front.turn(&certificates, &PLAIN);
+    assert_eq!(rig.run(batch(vec![effect()])).await.statuses(), ["completed"]);
+    assert_eq!(rig.backend.journal().ids(), ["a", "a"]);
 }
 
 #[tokio::test]
