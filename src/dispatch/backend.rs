@@ -24,10 +24,10 @@ use super::{
     catalog::{BackendNo, Catalog},
     connection::{Address, Connection, Tasks},
     health::{self, Health},
-    list,
+    list::{self, Listing},
     message::causes,
 };
-use crate::{batch::gate::Limits, config, proto::Tool};
+use crate::{batch::gate::Limits, config};
 
 /// The first wait after a failure, when no call wants the backend.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
@@ -150,11 +150,11 @@ impl Backend {
     }
 
     /// Reaches a replica and lists its tools, once; the connection is kept.
-    pub(super) async fn reach(&self, tasks: &Tasks) -> Result<Vec<Tool>, String> {
+    pub(super) async fn reach(&self, tasks: &Tasks) -> Result<Listing, String> {
         for index in 0..self.replicas.len() {
             match self.open(index, tasks).await {
                 Ok(connection) => match list::fetch(&connection).await {
-                    Ok(tools) => return Ok(tools),
+                    Ok(listing) => return Ok(listing),
                     Err(cause) => self.lost(index, &cause),
                 },
                 Err(cause) => self.lost(index, &cause),
@@ -180,7 +180,7 @@ impl Backend {
             let tried = Instant::now();
             let cause = match self.open(index, tasks).await {
                 Ok(connection) => match list::fetch(&connection).await {
-                    Ok(tools) => {
+                    Ok(Listing { tools, .. }) => {
                         backoff = FIRST_BACKOFF;
                         catalog.replace(self.no, tools).await;
                         self.watch(index, &connection, catalog).await;

@@ -26,16 +26,25 @@ const MAX_LIST_BYTES: usize = 64 * 1_024 * 1_024;
 /// R1's bound on a tool's name: a longer one could never be called.
 const MAX_NAME_BYTES: usize = 256;
 
+/// What a backend lists.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// What of it can be served.
+    pub(super) tools: Vec<Tool>,
+    /// The first name that cannot.
+    pub(super) misnamed: Option<String>,
+}
+
 /// Everything that a backend lists, or why the list cannot be used.
-pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> {
-    let mut tools = Vec::new();
+pub(super) async fn fetch(connection: &Connection) -> Result<Listing, String> {
+    let mut listing = Listing::default();
     let mut names = HashSet::new();
     let mut bytes = 0;
     let mut page_token = String::new();
     for _ in 0..MAX_PAGES {
         let page = page(connection, page_token).await?;
         bytes += page.encoded_len();
-        if bytes > MAX_LIST_BYTES || tools.len() + page.tools.len() > MAX_TOOLS {
+        if bytes > MAX_LIST_BYTES || listing.tools.len() + page.tools.len() > MAX_TOOLS {
             return Err(format!("its tool list is over {MAX_TOOLS} tools or {MAX_LIST_BYTES} bytes"));
         }
         for tool in page.tools {
@@ -45,8 +54,9 @@ pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> 
                     tool = ?tool.name,
                     "a tool is left out: expected a name of 1 to {MAX_NAME_BYTES} printable ASCII characters, single blanks inside at most"
                 );
+                listing.misnamed.get_or_insert(tool.name);
             } else if names.insert(tool.name.clone()) {
-                tools.push(tool);
+                listing.tools.push(tool);
             } else {
                 tracing::warn!(
                     address = connection.address(),
@@ -57,7 +67,7 @@ pub(super) async fn fetch(connection: &Connection) -> Result<Vec<Tool>, String> 
         }
         page_token = page.next_page_token;
         if page_token.is_empty() {
-            return Ok(tools);
+            return Ok(listing);
         }
     }
     Err(format!("its tool list does not end after {MAX_PAGES} pages"))

@@ -306,7 +306,7 @@ pub async fn probe(tls: &config::BackendTls, address: &str) -> Result<Vec<Tool>,
     let parsed = Address::parse(address, &Trust::new(tls))?;
     let tasks = Tasks::default();
     let listed = match Connection::open(&parsed, &tasks).await {
-        Ok(connection) => list::fetch(&connection).await,
+        Ok(connection) => list::fetch(&connection).await.map(|listing| listing.tools),
         Err(error) => Err(causes(&error)),
     };
     tasks.shutdown().await;

@@ -16,7 +16,7 @@ use super::{
     connection::Address,
     credentials::Shown,
 };
-use crate::config;
+use crate::{config, json};
 
 /// Bound on reaching a backend and reading its list: several dead replicas and a slow list, while somebody waits.
 const REACH_TIMEOUT: Duration = Duration::from_secs(20);
@@ -57,6 +57,12 @@ pub enum Refusal {
         /// What is wrong.
         fault: String,
     },
+    /// A tool of it could be taken for another.
+    #[error(
+        "the name of the tool {} cannot be used: expected 1 to 256 printable ASCII characters, single blanks inside at most; correct it at the backend",
+        json::quote(.0)
+    )]
+    ToolName(String),
     /// The configuration has no such credential.
     #[error("there is no credential {0:?} in the configuration; expected the name of a section [credentials.NAME]")]
     Credential(String),
@@ -148,7 +154,10 @@ impl Backends {
         let listed = timeout(REACH_TIMEOUT, backend.reach(&self.tasks)).await;
         let listed =
             listed.unwrap_or_else(|_| Err(format!("no list within {REACH_TIMEOUT:?}"))).map_err(unreachable)?;
-        let tools = Catalog::shelve(listed, &Shelf::new()).await;
+        if let Some(name) = listed.misnamed {
+            return Err(Refusal::ToolName(name));
+        }
+        let tools = Catalog::shelve(listed.tools, &Shelf::new()).await;
         if let Some((tool, fault)) = tools.iter().find_map(|(tool, listed)| Some((tool, listed.fault()?))) {
             return Err(Refusal::Schema { tool: tool.clone(), fault: fault.to_owned() });
         }

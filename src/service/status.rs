@@ -89,7 +89,7 @@ fn backend(refused: &Refused) -> Status {
             draft.done()
         }
         Refused::Unreachable { .. } => Draft::new(Code::Unavailable, "BACKEND_UNREACHABLE", message).retry().done(),
-        Refused::Schema { .. } => invalid("backend.addresses", message),
+        Refused::Schema { .. } | Refused::ToolName(_) => invalid("backend.addresses", message),
         Refused::Credential(_) => invalid("backend.credential", message),
         Refused::TooMany => Draft::new(Code::ResourceExhausted, "TOO_MANY_BACKENDS", message).done(),
     }

@@ -172,16 +172,66 @@ async fn what_cannot_be_registered_is_refused_and_changes_nothing() {
         let status = rig.register("crm", &[address]).await.expect_err(address);
         assert_eq!(refusal(&status), (Code::PermissionDenied, "ADDRESS_NOT_ALLOWED".to_owned()), "{address}");
     }
-    let wrong = ScriptedBackend::start_with(vec![tool_with_schema("broken", r#"{"type":"strng"}"#)]).await;
-    let status = rig.register("crm", &[wrong.address()]).await.expect_err("its schema is wrong");
-    assert_eq!(status.code(), Code::InvalidArgument);
-    assert!(status.message().contains("`broken`"), "{}", status.message());
     erp.crash().await;
     let status = rig.register("erp", &[&address]).await.expect_err("it is away");
     assert_eq!(refusal(&status), (Code::Unavailable, "BACKEND_UNREACHABLE".to_owned()));
     erp.restart().await;
     assert_eq!(rig.run(batch(vec![effect("a")])).await.statuses(), ["completed"]);
     assert_eq!(rig.backends(10).await.len(), 2);
+}
+
+#[tokio::test]
+async fn row_a_backend_with_a_tool_that_cannot_be_served_is_refused_by_the_tools_name() {
+    let rig = rig().await;
+    let faulty = |schema: &str| tool_with_schema("broken", schema);
+    let nested = format!("{}{{}}{}", r#"{"not":"#.repeat(65), "}".repeat(65));
+    let rows = [
+        (faulty(r#"{"type":"strng"}"#), "`broken`", "strng"),
+        (faulty("{"), "`broken`", "line 1"),
+        (faulty(r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#), "`broken`", "127.0.0.1"),
+        (faulty(r#"{"$ref":"file:///etc/passwd"}"#), "`broken`", "/etc/passwd"),
+        (faulty(&format!(r#"{{"title":"{}"}}"#, "x".repeat(65_536))), "`broken`", "65536"),
+        (faulty(&nested), "`broken`", "64 levels"),
+        (faulty(&format!(r#"{{"enum":[{}0]}}"#, "0,".repeat(10_000))), "`broken`", "10000 values"),
+        (faulty(r#"{"pattern":"(?=a)a"}"#), "`broken`", "(?=a)a"),
+        (tool("p\u{430}y"), "\"p\u{430}y\"", "printable ASCII"),
+        (tool("pay\u{200b}"), r#""pay\u{200b}""#, "printable ASCII"),
+        (tool(""), "\"\"", "printable ASCII"),
+        (tool(&"x".repeat(10_000)), "…", "1 to 256"),
+    ];
+    for (wrong, name, cause) in rows {
+        let erp = ScriptedBackend::start_with(vec![tool("effect"), wrong]).await;
+        let status = rig.register("erp", &[erp.address()]).await.expect_err(cause);
+        assert_eq!(refusal(&status).0, Code::InvalidArgument, "{status:?}");
+        let violations = violations(&status);
+        assert_eq!(violations[0].0, "backend.addresses");
+        assert!(status.message().contains(name) && status.message().contains(cause), "{}", status.message());
+        assert!(status.message().len() < 2_000, "{}", status.message());
+    }
+    let effects = rig.run(batch(vec![effect("a")])).await;
+    assert_eq!(effects.results()[0].error.as_ref().expect("no backend has it").reason(), CallErrorReason::ToolNotFound);
+    assert_eq!(rig.backends(10).await.len(), 1);
+}
+
+#[tokio::test]
+async fn row_a_backend_with_a_tool_that_another_serves_is_refused_and_the_first_goes_on() {
+    let rig = rig().await;
+    let (erp, crm) = (serving(&["effect"]).await, serving(&["find", "effect"]).await);
+    rig.register("erp", &[erp.address()]).await.expect("it is there");
+    for (name, tool, holder) in [("crm", "`effect`", "`erp`"), ("files", "`other`", "`stub`")] {
+        let second = if name == "crm" { &crm } else { &rig.backend };
+        let status = rig.register(name, &[second.address()]).await.expect_err("it is taken");
+        assert_eq!(refusal(&status), (Code::AlreadyExists, "TOOL_TAKEN".to_owned()));
+        assert!(status.message().contains(tool) && status.message().contains(holder), "{}", status.message());
+    }
+    // One that is registered already may not take another's tool either, and keeps its own.
+    crm.set_tools(vec![tool("find")]);
+    rig.register("crm", &[crm.address()]).await.expect("nobody else has it");
+    crm.set_tools(vec![tool("effect")]);
+    let status = rig.register("crm", &[crm.address()]).await.expect_err("it is taken");
+    assert_eq!(refusal(&status), (Code::AlreadyExists, "TOOL_TAKEN".to_owned()));
+    assert_eq!(rig.run(batch(vec![effect("a")])).await.statuses(), ["completed"]);
+    assert_eq!((erp.journal().ids(), crm.journal().ids().len()), (vec!["a".to_owned()], 0));
 }
 
 #[tokio::test]

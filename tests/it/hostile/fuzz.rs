@@ -96,8 +96,9 @@ fn sound(rpc: &str) -> Vec<Vec<u8>> {
             LookupCallRequest { tool: "echo".into(), args_json: "{}".into(), context: Some(context()) }.encode_to_vec()
         }
         "RegisterBackend" => {
-            let backend =
-                Backend { name: "b".into(), addresses: vec!["http://127.0.0.1:1".into()], ..Backend::default() };
+            // No damage to a path makes a name that has to be looked up.
+            let addresses = vec!["unix:/nowhere/tools.sock".into()];
+            let backend = Backend { name: "b".into(), addresses, max_concurrency: 3, ..Backend::default() };
             RegisterBackendRequest { backend: Some(backend) }.encode_to_vec()
         }
         "DeregisterBackend" => DeregisterBackendRequest { name: "b".into() }.encode_to_vec(),
@@ -111,19 +112,20 @@ fn sound(rpc: &str) -> Vec<Vec<u8>> {
 fn a_request() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     // Batches and calls are most of what there is to check.
     let weight = |rpc: &str| if rpc.ends_with("ExecuteBatch") { 8 } else { 1 };
-    let each = RPCS
-        .into_iter()
-        .map(|(rpc, _)| (weight(rpc), bytes_like(sound(rpc)).prop_map(move |bytes| (rpc, bytes)).boxed()));
+    let each =
+        RPCS.into_iter().map(|rpc| (weight(rpc), bytes_like(sound(rpc)).prop_map(move |bytes| (rpc, bytes)).boxed()));
     proptest::strategy::Union::new_weighted(each.collect())
 }
 
 /// A refusal that a client can act on. Where a handler panics, its stream is reset, which is a status without details.
 fn is_told(rpc: &str, status: &Status) {
-    const EXPECTED: [Code; 6] = [
+    const EXPECTED: [Code; 7] = [
         Code::InvalidArgument,
         Code::NotFound,
         Code::AlreadyExists,
         Code::FailedPrecondition,
+        // A registration's address.
+        Code::PermissionDenied,
         Code::OutOfRange,
         Code::Unimplemented,
     ];

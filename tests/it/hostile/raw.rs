@@ -7,29 +7,29 @@ use tonic::{
     transport::Channel,
 };
 
-/// Every RPC of the contract, and whether this version serves it.
-pub(super) const RPCS: [(&str, bool); 21] = [
-    ("/toolbatch.v1.BatchService/ExecuteBatch", true),
-    ("/toolbatch.v1.BatchService/WatchBatch", true),
-    ("/toolbatch.v1.BatchService/GetBatch", true),
-    ("/toolbatch.v1.BatchService/ListBatches", true),
-    ("/toolbatch.v1.BatchService/CancelBatch", true),
-    ("/toolbatch.v1.TaskService/EndTask", true),
-    ("/toolbatch.v1.TaskService/SetVariable", true),
-    ("/toolbatch.v1.TaskService/GetStep", true),
-    ("/toolbatch.v1.TaskService/ReadStepResult", true),
-    ("/toolbatch.v1.TaskService/ListSteps", true),
-    ("/toolbatch.v1.TaskService/ListUsage", true),
-    ("/toolbatch.v1.TaskService/ListKeys", true),
-    ("/toolbatch.v1.TaskService/SettleKey", true),
-    ("/toolbatch.v1.TaskService/WatchTask", true),
-    ("/toolbatch.v1.ToolService/ListTools", true),
-    ("/toolbatch.v1.ToolService/CallTool", true),
-    ("/toolbatch.v1.ToolService/CallToolWithProgress", true),
-    ("/toolbatch.v1.ToolService/LookupCall", true),
-    ("/toolbatch.v1.RegistryService/RegisterBackend", false),
-    ("/toolbatch.v1.RegistryService/DeregisterBackend", false),
-    ("/toolbatch.v1.RegistryService/ListBackends", false),
+/// Every RPC of the contract.
+pub(super) const RPCS: [&str; 21] = [
+    "/toolbatch.v1.BatchService/ExecuteBatch",
+    "/toolbatch.v1.BatchService/WatchBatch",
+    "/toolbatch.v1.BatchService/GetBatch",
+    "/toolbatch.v1.BatchService/ListBatches",
+    "/toolbatch.v1.BatchService/CancelBatch",
+    "/toolbatch.v1.TaskService/EndTask",
+    "/toolbatch.v1.TaskService/SetVariable",
+    "/toolbatch.v1.TaskService/GetStep",
+    "/toolbatch.v1.TaskService/ReadStepResult",
+    "/toolbatch.v1.TaskService/ListSteps",
+    "/toolbatch.v1.TaskService/ListUsage",
+    "/toolbatch.v1.TaskService/ListKeys",
+    "/toolbatch.v1.TaskService/SettleKey",
+    "/toolbatch.v1.TaskService/WatchTask",
+    "/toolbatch.v1.ToolService/ListTools",
+    "/toolbatch.v1.ToolService/CallTool",
+    "/toolbatch.v1.ToolService/CallToolWithProgress",
+    "/toolbatch.v1.ToolService/LookupCall",
+    "/toolbatch.v1.RegistryService/RegisterBackend",
+    "/toolbatch.v1.RegistryService/DeregisterBackend",
+    "/toolbatch.v1.RegistryService/ListBackends",
 ];
 
 /// Sends bytes as the message of a request, and waits until the answer begins.

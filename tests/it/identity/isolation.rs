@@ -20,7 +20,7 @@ use toolbatch::proto::{
 };
 
 use super::{
-    OPS, ORDERS, SPY,
+    OPS, ORDERS, READER, SPY,
     exchange::{Answer, exchange},
     start, with, within,
 };
@@ -283,12 +283,19 @@ const ROWS: [Row; 20] = [
     },
 ];
 
-/// The RPCs of the registry, which is no tenant's.
-fn registry() -> [(&'static str, Vec<u8>); 3] {
+/// The RPCs of the registry, which is no tenant's, and how they answer operators: `stub` stands in the configuration.
+fn registry() -> [(&'static str, Vec<u8>, Result<(), Code>); 3] {
+    let stub = proto::Backend {
+        name: "stub".into(),
+        addresses: vec!["http://127.0.0.1:1".into()],
+        ..proto::Backend::default()
+    };
+    let register = RegisterBackendRequest { backend: Some(stub) };
+    let configured = Err(Code::FailedPrecondition);
     [
-        ("RegistryService/RegisterBackend", encoded(&RegisterBackendRequest::default())),
-        ("RegistryService/DeregisterBackend", encoded(&DeregisterBackendRequest { name: "stub".into() })),
-        ("RegistryService/ListBackends", encoded(&ListBackendsRequest::default())),
+        ("RegistryService/RegisterBackend", encoded(&register), configured),
+        ("RegistryService/DeregisterBackend", encoded(&DeregisterBackendRequest { name: "stub".into() }), configured),
+        ("RegistryService/ListBackends", encoded(&ListBackendsRequest::default()), Ok(())),
     ]
 }
 
@@ -300,7 +307,7 @@ fn every_rpc_of_the_contract_has_a_row() {
         .flat_map(|service| service.method.iter().map(move |method| format!("{}/{}", service.name(), method.name())))
         .collect();
     let rows = ROWS.iter().map(|row| row.rpc).filter(|rpc| !rpc.ends_with('*'));
-    let rows: BTreeSet<String> = rows.chain(registry().map(|(rpc, _)| rpc)).map(str::to_owned).collect();
+    let rows: BTreeSet<String> = rows.chain(registry().map(|(rpc, ..)| rpc)).map(str::to_owned).collect();
     assert_eq!(contract, rows, "an RPC without a row may show a tenant what is another's");
 }
 
@@ -418,9 +425,16 @@ async fn what_is_another_tenants_is_as_if_it_did_not_exist_in_every_rpc() {
             }
         }
     }
-    for (rpc, request) in registry() {
-        let refused = exchange(&rig.channel, rpc, with(SPY, request), 1).await.end.expect_err("an agent");
-        assert_eq!(refused.code(), Code::PermissionDenied, "{rpc}: {refused:?}");
+    for (rpc, request, expected) in registry() {
+        for agent in [ORDERS, READER, SPY] {
+            let refused = exchange(&rig.channel, rpc, with(agent, request.clone()), 1).await;
+            let status = refused.end.expect_err("an agent");
+            assert_eq!((status.code(), refused.messages.len()), (Code::PermissionDenied, 0), "{rpc}: {status:?}");
+        }
+        for tenant in ["acme", "default"] {
+            let answer = exchange(&rig.channel, rpc, within(tenant, with(OPS, request.clone())), usize::MAX).await;
+            assert_eq!(answer.end.map_err(|status| status.code()), expected, "{rpc}");
+        }
     }
     assert_eq!(seen_by_its_owner(&rig, &ids).await, before, "nothing of it has changed");
     // Its task takes work all the same.
