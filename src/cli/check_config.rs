@@ -28,10 +28,7 @@ pub(crate) async fn check(file: &Path) -> Result<Exit, Failure> {
             let tools = match tokio::time::timeout(ANSWER_TIMEOUT, dispatch::probe(&backend.tls, address)).await {
                 Ok(Ok(tools)) => tools,
                 Ok(Err(error)) => {
-                    let why = match error {
-                        dispatch::Error::Probe { cause, .. } => cause,
-                        error => error.to_string(),
-                    };
+                    let why = if let dispatch::Error::Probe { cause, .. } = error { cause } else { error.to_string() };
                     findings.push(format!("backend {} at {address}: {why}", backend.name));
                     continue;
                 }

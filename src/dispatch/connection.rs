@@ -216,7 +216,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Tasks {
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     sender: http2::SendRequest<Departing>,
-    address: Address,
+    address: Arc<Address>,
     ended: CancellationToken,
 }
 
@@ -265,7 +265,7 @@ impl Connection {
                 tracing::debug!(address = %text, %error, "connection to a backend ended");
             }
         });
-        Ok(Self { sender, address: address.clone(), ended })
+        Ok(Self { sender, address: Arc::new(address.clone()), ended })
     }
 
     /// Whether it takes further requests. Calls in flight may go on where it does not.

@@ -83,6 +83,7 @@ impl Trust {
         io::Error::new(error.kind(), said)
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open, and what it says itself is enough")]
     fn certificate(&self, cause: &CertificateError, name: &ServerName<'_>) -> String {
         let name = name.to_str();
         match cause {
@@ -108,7 +109,7 @@ impl Trust {
                 let presented = presented.join(", ");
                 format!("its certificate is for another name ({presented}); expected {name}, as in the address")
             }
-            other => format!("its certificate cannot be used: {other}"),
+            _ => format!("its certificate cannot be used: {cause}"),
         }
     }
 
