@@ -16,7 +16,7 @@ use crate::{
     clock::Clock,
     config::Config,
     control::Control,
-    dispatch::{Backends, CredentialError, Credentials},
+    dispatch::{Backends, CredentialError, Credentials, Instance},
     engine::{self, Engine, Running},
     listen::Listener,
     prices::Prices,
@@ -24,7 +24,7 @@ use crate::{
         self, batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
         task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
-    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, IdentityLayer, People, ReloadError},
+    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, HopsLayer, IdentityLayer, People, ReloadError},
     store::{self, Embedded, Store},
 };
 
@@ -116,9 +116,11 @@ impl Server {
         let allowed = Arc::clone(&people.lists);
         let credentials = Arc::new(Credentials::read(&config.credentials)?);
         let shown = Arc::clone(&credentials);
+        let instance = Instance::new();
+        let caller = instance.clone();
         let (configured, not_batchable, places) = (config.backends, config.not_batchable, config.registration);
         let backends = async move || {
-            let backends = Backends::new(&configured, &not_batchable, allowed, shown)?.registering(&places)?;
+            let backends = Backends::new(&configured, &not_batchable, allowed, shown, caller)?.registering(&places)?;
             backends.first_look(FIRST_LOOK).await.map_err(crate::dispatch::Error::from)?;
             Ok(backends)
         };
@@ -140,7 +142,7 @@ impl Server {
             let _ = closed.await;
         };
         let mut transport = JoinSet::new();
-        transport.spawn(listener.serve(requests, closed));
+        transport.spawn(listener.serve(HopsLayer(instance).layer(requests), closed));
         if !config.listen.is_local() && !open_mode && config.tls.is_none() {
             tracing::warn!(
                 endpoint,

@@ -20,13 +20,15 @@ pub struct Trace {
     pub flags: u8,
     /// The caller's `tracestate`; empty where it sent none.
     pub state: String,
+    /// The other toolbatch that sent the request; empty where none did.
+    pub via: String,
 }
 
 impl Trace {
     /// A trace that begins here. `id` ends in random bytes, as `UUIDv7` does.
     #[must_use]
     pub fn begin(id: StepId) -> Self {
-        Self { trace_id: id.0.as_u128(), parent: 0, flags: KNOWN_FLAGS, state: String::new() }
+        Self { trace_id: id.0.as_u128(), parent: 0, flags: KNOWN_FLAGS, ..Self::default() }
     }
 
     /// The trace of a request with these headers. `None` where they are not as the recommendation has them: a trace then begins anew.
@@ -44,7 +46,8 @@ impl Trace {
         let parent = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
         let flags = u8::from_str_radix(flags, 16).ok()? & KNOWN_FLAGS;
         let fits = state.len() <= MAX_STATE_BYTES && state.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        Some(Self { trace_id, parent, flags, state: if fits { state.to_owned() } else { String::new() } })
+        let state = if fits { state.to_owned() } else { String::new() };
+        Some(Self { trace_id, parent, flags, state, via: String::new() })
     }
 
     /// The trace id as it is shown; empty where there is none.

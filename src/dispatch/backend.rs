@@ -24,6 +24,7 @@ use super::{
     catalog::{BackendNo, Catalog},
     connection::{Address, Connection, Tasks},
     health::{self, Health},
+    hops::Instance,
     list::{self, Listing},
     message::causes,
 };
@@ -50,6 +51,8 @@ pub(super) struct Backend {
     /// It came with the configuration.
     pub(super) configured: bool,
     replicas: Vec<Replica>,
+    /// Who lists its tools.
+    instance: Instance,
     /// What it takes, over all batches.
     pub(super) limits: Limits,
     /// By replica.
@@ -96,11 +99,17 @@ impl Backend {
             no,
             configured,
             replicas,
+            instance: Instance::default(),
             limits,
             links,
             turn: AtomicUsize::new(0),
             retired: CancellationToken::new(),
         }
+    }
+
+    /// The same, as it is seen by this instance.
+    pub(super) fn seen_by(self, instance: &Instance) -> Self {
+        Self { instance: instance.clone(), ..self }
     }
 
     /// No further call begins here. Those that wait for a connection are told; those that have one end on it.
@@ -151,16 +160,22 @@ impl Backend {
 
     /// Reaches a replica and lists its tools, once; the connection is kept.
     pub(super) async fn reach(&self, tasks: &Tasks) -> Result<Listing, String> {
-        for index in 0..self.replicas.len() {
-            match self.open(index, tasks).await {
-                Ok(connection) => match list::fetch(&connection).await {
-                    Ok(listing) => return Ok(listing),
-                    Err(cause) => self.lost(index, &cause),
-                },
-                Err(cause) => self.lost(index, &cause),
+        // What stands in the links is not enough: a connection stays up whose list failed.
+        let mut causes = Vec::with_capacity(self.replicas.len());
+        for (index, replica) in self.replicas.iter().enumerate() {
+            let listed = match self.open(index, tasks).await {
+                Ok(connection) => list::fetch(&connection, &self.instance).await,
+                Err(cause) => Err(cause),
+            };
+            match listed {
+                Ok(listing) => return Ok(listing),
+                Err(cause) => {
+                    self.lost(index, &cause);
+                    causes.push(format!("{}: {cause}", replica.address.as_str()));
+                }
             }
         }
-        Err(self.cause())
+        Err(causes.join("; "))
     }
 
     /// Keeps the replicas connected and their tools in the catalog until the backend is retired.
@@ -179,7 +194,7 @@ impl Backend {
         loop {
             let tried = Instant::now();
             let cause = match self.open(index, tasks).await {
-                Ok(connection) => match list::fetch(&connection).await {
+                Ok(connection) => match list::fetch(&connection, &self.instance).await {
                     Ok(Listing { tools, .. }) => {
                         backoff = FIRST_BACKOFF;
                         catalog.replace(self.no, tools).await;

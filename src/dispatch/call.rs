@@ -11,6 +11,7 @@ use super::{
     catalog::BackendNo,
     connection::Sender,
     departure::{Departure, was_unreadable},
+    hops::Instance,
     message::{causes, cut},
     reply::{self, Reply, describe, unknown},
 };
@@ -95,9 +96,10 @@ impl Attempt {
     }
 
     /// A request of this attempt that is to be answered within `left`, under the attempt's own span (W3C Trace Context).
-    fn timed<T>(&self, message: T, left: Duration) -> Request<T> {
+    fn timed<T>(&self, instance: &Instance, message: T, left: Duration) -> Request<T> {
         let mut request = Request::new(message);
         request.set_timeout(left);
+        instance.sign(&self.trace.via, request.metadata_mut());
         let Some(parent) = self.trace.parent_of(span_of(self.step_id, self.attempt)) else { return request };
         let headers = [("traceparent", parent), ("tracestate", self.trace.state.clone())];
         for (name, text) in headers {
@@ -139,11 +141,12 @@ enum Undelivered {
 /// Carries out an attempt.
 pub(super) async fn call(backends: &Backends, attempt: &Attempt, progress: &(dyn Fn(Progress) + Sync)) -> Reply {
     let delivered = deliver(backends, attempt, attempt.timeout, |backend, mut client, left| async move {
-        let request = attempt.request();
+        let (request, through) = (attempt.request(), &backends.instance);
         if backends.catalog.reports_progress(backend, &attempt.tool) {
-            follow(client, attempt.timed(CallToolWithProgressRequest { call: Some(request) }, left), progress).await
+            follow(client, attempt.timed(through, CallToolWithProgressRequest { call: Some(request) }, left), progress)
+                .await
         } else {
-            Ok(client.call_tool(attempt.timed(request, left)).await?.into_inner())
+            Ok(client.call_tool(attempt.timed(through, request, left)).await?.into_inner())
         }
     });
     let name = &attempt.backend;
@@ -176,7 +179,8 @@ pub(super) async fn lookup(backends: &Backends, attempt: &Attempt) -> Fate<bytes
     let timeout = LOOKUP_TIMEOUT.saturating_add(attempt.connect_wait);
     let delivered = deliver(backends, attempt, timeout, |_, mut client, left| async move {
         let CallToolRequest { tool, args_json, context } = attempt.request();
-        let request = attempt.timed(LookupCallRequest { tool, args_json, context }, left.min(LOOKUP_TIMEOUT));
+        let message = LookupCallRequest { tool, args_json, context };
+        let request = attempt.timed(&backends.instance, message, left.min(LOOKUP_TIMEOUT));
         let answer = tokio::time::timeout(LOOKUP_TIMEOUT, client.lookup_call(request)).await;
         let answer =
             answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {LOOKUP_TIMEOUT:?}"))));

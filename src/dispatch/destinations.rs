@@ -2,11 +2,22 @@
 //! that was checked, so that a name that is made to lead elsewhere later leads nowhere.
 
 use std::{
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     path::Path,
 };
 
 use crate::config::Destination;
+
+/// The names by which clouds' hosts find what gives their secrets out, wherever those lead.
+const METADATA_HOSTS: [&str; 7] = [
+    "metadata",
+    "metadata.goog",
+    "metadata.google.internal",
+    "metadata.azure.internal",
+    "metadata.tencentyun.com",
+    "instance-data",
+    "instance-data.ec2.internal",
+];
 
 /// The places that registrations may point to.
 #[derive(Debug)]
@@ -22,6 +33,13 @@ impl Destinations {
     /// These; without any, loopback.
     pub(super) fn new(allowed: &[Destination]) -> Self {
         if allowed.is_empty() { Self(Destination::loopback().to_vec()) } else { Self(allowed.to_vec()) }
+    }
+
+    /// Whether a backend may have this name, whatever address it has at the moment.
+    pub(super) fn check_host(host: &str) -> Result<(), String> {
+        let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        let is_metadata = METADATA_HOSTS.iter().any(|known| *known == name);
+        if is_metadata { Err(format!("{name} is where a cloud's hosts give their secrets out")) } else { Ok(()) }
     }
 
     /// Whether a backend may be at this address. An IPv4 address in the clothes of an IPv6 one counts as what it is.
@@ -53,7 +71,8 @@ fn is_never_a_backend(ip: IpAddr) -> bool {
     ip.is_unspecified()
         || ip.is_multicast()
         || match ip {
-            IpAddr::V4(ip) => ip.is_link_local() || ip.is_broadcast(),
+            // The last is where Alibaba's hosts serve credentials.
+            IpAddr::V4(ip) => ip.is_link_local() || ip.is_broadcast() || ip == Ipv4Addr::new(100, 100, 100, 200),
             // The last is where Amazon's hosts serve credentials by IPv6.
             IpAddr::V6(ip) => ip.is_unicast_link_local() || ip == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
         }
@@ -106,8 +125,20 @@ mod tests {
             "ff02::1",
             "255.255.255.255",
             "fd00:ec2::254",
+            "100.100.100.200",
         ] {
             assert!(!allows(&all, ip), "{ip}");
+        }
+    }
+
+    #[test]
+    fn metadata_services_are_known_by_name() {
+        for host in ["metadata.google.internal", "METADATA.Google.Internal.", "metadata", "instance-data.ec2.internal"]
+        {
+            assert!(Destinations::check_host(host).is_err(), "{host}");
+        }
+        for host in ["tools.internal", "metadata.example.com", "localhost", "127.0.0.1", "[::1]"] {
+            assert_eq!(Destinations::check_host(host), Ok(()), "{host}");
         }
     }
 

@@ -5,8 +5,8 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use prost::Message as _;
 use tonic::Request;
 
-use super::{connection::Connection, departure::Departure, message::causes, reply::describe};
-use crate::proto::{ListToolsRequest, Tool};
+use super::{connection::Connection, departure::Departure, hops::Instance, message::causes, reply::describe};
+use crate::proto::{ListToolsRequest, ListToolsResponse, Tool};
 
 /// Bound on one page: a list is read from memory, so a backend that takes longer is as good as away.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,13 +36,13 @@ pub(super) struct Listing {
 }
 
 /// Everything that a backend lists, or why the list cannot be used.
-pub(super) async fn fetch(connection: &Connection) -> Result<Listing, String> {
+pub(super) async fn fetch(connection: &Connection, instance: &Instance) -> Result<Listing, String> {
     let mut listing = Listing::default();
     let mut names = HashSet::new();
     let mut bytes = 0;
     let mut page_token = String::new();
     for _ in 0..MAX_PAGES {
-        let page = page(connection, page_token).await?;
+        let page = page(connection, instance, page_token).await?;
         bytes += page.encoded_len();
         if bytes > MAX_LIST_BYTES || listing.tools.len() + page.tools.len() > MAX_TOOLS {
             return Err(format!("its tool list is over {MAX_TOOLS} tools or {MAX_LIST_BYTES} bytes"));
@@ -79,10 +79,11 @@ fn is_name(name: &str) -> bool {
         && name.split(' ').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 
-async fn page(connection: &Connection, page_token: String) -> Result<crate::proto::ListToolsResponse, String> {
+async fn page(connection: &Connection, instance: &Instance, page_token: String) -> Result<ListToolsResponse, String> {
     let message = ListToolsRequest { agent_id: String::new(), page_size: PAGE_SIZE, page_token };
     let mut request = Request::new(message);
     request.set_timeout(PAGE_TIMEOUT);
+    instance.sign("", request.metadata_mut());
     let mut client = connection.client(&Arc::new(Departure::default()));
     match tokio::time::timeout(PAGE_TIMEOUT, client.list_tools(request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),

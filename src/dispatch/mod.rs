@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `backend` | a backend's replicas: connections, kept; a tool list, kept fresh; whose turn it is |
 //! | `health` | what a replica says of its health |
+//! | `hops` | which toolbatches a call has come through |
 //! | `connection` | one HTTP/2 connection to one address |
 //! | `credentials` | what backends are shown |
 //! | `tls` | whose certificates are trusted, and what is shown in return |
@@ -31,6 +32,7 @@ mod departure;
 mod destinations;
 mod expansion;
 mod health;
+mod hops;
 mod list;
 mod message;
 mod patterns;
@@ -51,6 +53,7 @@ pub use self::{
     call::{Attempt, Progress},
     catalog::{BATCH_TOOL, EXECUTE_TOOL_BATCH},
     credentials::{CredentialError, Credentials},
+    hops::{HOPS_HEADER, Instance, MAX_INSTANCE_BYTES},
     registry::{Candidate, Refusal},
     reply::{MAX_RESULT_BYTES, Reply},
 };
@@ -184,19 +187,21 @@ pub struct Backends {
     /// Whom registered backends' addresses trust.
     registered: Trust,
     credentials: Arc<Credentials>,
+    instance: Instance,
     tasks: Tasks,
 }
 
 impl Backends {
     /// Begins to connect to the backends of the configuration. `not_batchable`: tools that no batch may call, names or prefixes
-    /// that end in `*`. `lists`: what each agent may call. To be called within a tokio runtime.
+    /// that end in `*`. `lists`: what each agent may call. `instance`: who calls. To be called within a tokio runtime.
     pub fn new(
         config: &[config::Backend],
         not_batchable: &[String],
         lists: Arc<ToolLists>,
         credentials: Arc<Credentials>,
+        instance: Instance,
     ) -> Result<Self, Error> {
-        let this = Self { credentials, ..Self::empty(not_batchable, lists) };
+        let this = Self { credentials, instance, ..Self::empty(not_batchable, lists) };
         for backend in config {
             let trust = Trust::new(&backend.tls);
             let parsed = backend.addresses.iter().map(|text| Address::parse(text, &trust));
@@ -230,6 +235,7 @@ impl Backends {
             destinations: Arc::default(),
             registered: Trust::default(),
             credentials: Arc::default(),
+            instance: Instance::default(),
             tasks: Tasks::default(),
         }
     }
@@ -306,7 +312,7 @@ pub async fn probe(tls: &config::BackendTls, address: &str) -> Result<Vec<Tool>,
     let parsed = Address::parse(address, &Trust::new(tls))?;
     let tasks = Tasks::default();
     let listed = match Connection::open(&parsed, &tasks).await {
-        Ok(connection) => list::fetch(&connection).await.map(|listing| listing.tools),
+        Ok(connection) => list::fetch(&connection, &Instance::default()).await.map(|listing| listing.tools),
         Err(error) => Err(causes(&error)),
     };
     tasks.shutdown().await;

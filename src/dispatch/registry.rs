@@ -15,6 +15,7 @@ use super::{
     catalog::{BackendNo, Catalog, Shelf, Stock},
     connection::Address,
     credentials::Shown,
+    destinations::Destinations,
 };
 use crate::{config, json};
 
@@ -49,6 +50,11 @@ pub enum Refusal {
         /// What stood in the way.
         cause: String,
     },
+    /// Its address leads back here.
+    #[error(
+        "backend `{0}` leads back to this server: a call would go round for ever; give the address of a tool backend"
+    )]
+    Itself(String),
     /// A tool of it cannot be called.
     #[error("the input schema of the tool `{tool}` cannot be used: {fault}; correct it at the backend")]
     Schema {
@@ -122,7 +128,7 @@ impl Backends {
 
     /// Keeps a backend that nobody has reached yet.
     pub(super) fn keep(&self, spec: &config::Backend, configured: bool, addresses: Vec<Address>) {
-        let backend = Backend::new(spec, self.members.number(), configured, addresses);
+        let backend = Backend::new(spec, self.members.number(), configured, addresses).seen_by(&self.instance);
         // It serves nothing so far, so nothing can clash.
         let _ = self.catalog.put(backend.no, Stock::new(spec, configured), None);
         self.begin(backend);
@@ -149,8 +155,13 @@ impl Backends {
         for address in &addresses {
             address.is_allowed().await?;
         }
-        let backend = Backend::new(&spec, self.members.number(), false, addresses);
-        let unreachable = |cause| Refusal::Unreachable { name: spec.name.clone(), cause };
+        let backend = Backend::new(&spec, self.members.number(), false, addresses).seen_by(&self.instance);
+        let unreachable = |cause: String| {
+            let name = spec.name.clone();
+            // Nobody else can know it: the request came back here, on whatever way.
+            let is_own = !self.instance.id().is_empty() && cause.contains(self.instance.id());
+            if is_own { Refusal::Itself(name) } else { Refusal::Unreachable { name, cause } }
+        };
         let listed = timeout(REACH_TIMEOUT, backend.reach(&self.tasks)).await;
         let listed =
             listed.unwrap_or_else(|_| Err(format!("no list within {REACH_TIMEOUT:?}"))).map_err(unreachable)?;
@@ -166,6 +177,11 @@ impl Backends {
 
     /// The addresses of a registration, which are checked again whenever one is connected to.
     fn guarded(&self, spec: &config::Backend) -> Result<Vec<Address>, Refusal> {
+        for address in &spec.addresses {
+            let host = address.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+            let forbidden = |cause| Refusal::Forbidden { address: address.clone(), cause };
+            host.map_or(Ok(()), |host| Destinations::check_host(&host)).map_err(forbidden)?;
+        }
         let parsed =
             spec.addresses.iter().map(|text| Address::parse(text, &self.registered)).collect::<Result<Vec<_>, Error>>();
         let parsed =

@@ -149,7 +149,7 @@ impl Loop {
             stop: None,
             direct: spec.direct,
             variable: None,
-            trace: spec.trace.clone().unwrap_or_else(|| Trace::begin(self.ids.next())),
+            trace: self.trace_of(&spec),
             end: None,
         };
         self.claim(tenant, at, &head);
@@ -168,6 +168,12 @@ impl Loop {
         self.live.insert(batch, live);
         self.step(Input::Start(Begin { batch, task, tenant: tenant.clone(), batch_id, spec, keys }));
         Ok(accepted)
+    }
+
+    /// The caller's trace, or one that begins here.
+    fn trace_of(&mut self, spec: &Spec) -> Trace {
+        let trace = spec.trace.clone().unwrap_or_default();
+        if trace.trace_id == 0 { Trace { via: trace.via, ..Trace::begin(self.ids.next()) } } else { trace }
     }
 
     fn already_claimed(&self, tenant: &Arc<str>, batch_id: &str, digest: [u8; 32]) -> Result<Option<Located>, Error> {

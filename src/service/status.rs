@@ -89,6 +89,7 @@ fn backend(refused: &Refused) -> Status {
             draft.done()
         }
         Refused::Unreachable { .. } => Draft::new(Code::Unavailable, "BACKEND_UNREACHABLE", message).retry().done(),
+        Refused::Itself(_) => Draft::new(Code::FailedPrecondition, "BACKEND_IS_THIS_SERVER", message).done(),
         Refused::Schema { .. } | Refused::ToolName(_) => invalid("backend.addresses", message),
         Refused::Credential(_) => invalid("backend.credential", message),
         Refused::TooMany => Draft::new(Code::ResourceExhausted, "TOO_MANY_BACKENDS", message).done(),
@@ -149,6 +150,18 @@ pub(super) fn unauthenticated() -> Status {
 /// Refuses what a caller may not do.
 pub(super) fn denied(reason: &'static str, message: &str) -> Status {
     Draft::new(Code::PermissionDenied, reason, message.to_owned()).done()
+}
+
+/// A call that this server has sent, on whatever way it came back. Only this server and its backends know its id.
+pub(super) fn own_call(id: &str) -> Status {
+    let message = format!("this call comes from this server itself ({id}): take it out of its backends, and of theirs");
+    Draft::new(Code::FailedPrecondition, "CALLED_BY_ITSELF", message).done()
+}
+
+/// A call that has come through a chain of toolbatches.
+pub(super) fn too_many_hops() -> Status {
+    let message = "this call has come through more than one toolbatch: register the tool backend where the call begins";
+    Draft::new(Code::FailedPrecondition, "TOO_MANY_HOPS", message).done()
 }
 
 /// There is too much to do already; nothing of the request is recorded.

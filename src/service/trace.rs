@@ -2,15 +2,25 @@
 
 use tonic::metadata::MetadataMap;
 
-use crate::batch::trace::Trace;
+use crate::{batch::trace::Trace, dispatch::HOPS_HEADER};
 
 /// Where the caller stands in its trace (W3C Trace Context).
 const PARENT: &str = "traceparent";
 /// What tracing systems keep of it; several headers count as one list.
 const STATE: &str = "tracestate";
 
-/// The caller's trace; `None` where it names none, or none that is as the recommendation has it.
+/// The caller's trace, and the toolbatch that sent the request; `None` where it names neither, or no trace that is as the
+/// recommendation has it.
 pub(super) fn of(metadata: &MetadataMap) -> Option<Trace> {
+    // The layer in front has checked it.
+    let via = metadata.get(HOPS_HEADER).and_then(|via| via.to_str().ok());
+    match (context(metadata), via) {
+        (trace, None) => trace,
+        (trace, Some(via)) => Some(Trace { via: via.to_owned(), ..trace.unwrap_or_default() }),
+    }
+}
+
+fn context(metadata: &MetadataMap) -> Option<Trace> {
     let mut parents = metadata.get_all(PARENT).iter();
     let (parent, None) = (parents.next()?, parents.next()) else { return None };
     let states: Option<Vec<&str>> = metadata.get_all(STATE).iter().map(|value| value.to_str().ok()).collect();

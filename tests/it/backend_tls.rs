@@ -285,7 +285,13 @@ async fn files_that_cannot_be_used_stop_the_start() {
     let refused = |tls: BackendTls| {
         let backend =
             Backend { name: "erp".into(), addresses: vec!["https://127.0.0.1:1".into()], tls, ..Backend::default() };
-        let made = toolbatch::dispatch::Backends::new(&[backend], &[], Arc::default(), Arc::default());
+        let made = toolbatch::dispatch::Backends::new(
+            &[backend],
+            &[],
+            Arc::default(),
+            Arc::default(),
+            toolbatch::dispatch::Instance::new(),
+        );
         made.expect_err("files that cannot be used").to_string()
     };
     let missing = refused(BackendTls { ca: Some("/nowhere/ca.pem".into()), identity: None });

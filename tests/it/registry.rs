@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use tonic::{Code, Request};
 use toolbatch::{
     config::{Agent, Operator, Secret, Token},
-    proto::{Backend, BackendHealth, CallErrorReason, ListBackendsRequest, RegisterBackendRequest, ToolCall},
+    proto::{
+        Backend, BackendHealth, CallContext, CallErrorReason, CallToolRequest, CallToolWithProgressRequest,
+        ListBackendsRequest, ListToolsRequest, RegisterBackendRequest, ToolCall,
+    },
 };
 
 use crate::{
@@ -167,6 +170,8 @@ async fn what_cannot_be_registered_is_refused_and_changes_nothing() {
         "http://[::ffff:169.254.169.254]:80",
         "http://[fe80::1]:1",
         "http://224.0.0.1:1",
+        "http://metadata.google.internal:80",
+        "http://Metadata.Google.Internal.:80",
         "unix:/run/tools.sock",
     ] {
         let status = rig.register("crm", &[address]).await.expect_err(address);
@@ -232,6 +237,61 @@ async fn row_a_backend_with_a_tool_that_another_serves_is_refused_and_the_first_
     assert_eq!(refusal(&status), (Code::AlreadyExists, "TOOL_TAKEN".to_owned()));
     assert_eq!(rig.run(batch(vec![effect("a")])).await.statuses(), ["completed"]);
     assert_eq!((erp.journal().ids(), crm.journal().ids().len()), (vec!["a".to_owned()], 0));
+}
+
+const VIA: &str = "toolbatch-via";
+
+fn via<T>(hops: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert(VIA, hops.parse().expect("a header"));
+    request
+}
+
+#[tokio::test]
+async fn row_a_server_that_is_registered_as_its_own_backend_is_refused() {
+    let rig = rig().await;
+    let own = rig.endpoint().to_owned();
+    let status = rig.register("loop", &[&own]).await.expect_err("it is the server itself");
+    assert_eq!(refusal(&status), (Code::FailedPrecondition, "BACKEND_IS_THIS_SERVER".to_owned()));
+    assert_eq!(rig.backends(10).await.len(), 1);
+    // Whatever comes back later, as a ring closes or an address moves.
+    rig.run(batch(vec![call("other", "{}")])).await;
+    let entry = rig.backend.journal().entries().remove(0);
+    let id = entry.metadata.get(VIA).expect("each call names its way").to_str().expect("a text").to_owned();
+    let context = Some(CallContext { task_id: "T".into(), ..CallContext::default() });
+    let other = CallToolRequest { tool: "other".into(), args_json: "{}".into(), context };
+    for (hops, reason) in [
+        (id.clone(), "CALLED_BY_ITSELF"),
+        (format!("another,{id}"), "CALLED_BY_ITSELF"),
+        ("a,b".into(), "TOO_MANY_HOPS"),
+    ] {
+        let list = rig.tools().list_tools(via(&hops, ListToolsRequest::default())).await.map(drop);
+        let whole = rig.tools().call_tool(via(&hops, other.clone())).await.map(drop);
+        let followed = CallToolWithProgressRequest { call: Some(other.clone()) };
+        let followed = rig.tools().call_tool_with_progress(via(&hops, followed)).await.map(drop);
+        for answer in [list, whole, followed] {
+            assert_eq!(refusal(&answer.expect_err("refused")), (Code::FailedPrecondition, reason.to_owned()), "{hops}");
+        }
+    }
+    assert_eq!(rig.backend.journal().entries().len(), 1, "nothing of it was called");
+}
+
+#[tokio::test]
+async fn row_a_toolbatch_behind_another_is_called_and_a_third_is_not() {
+    let last = Rig::start().await;
+    let middle = rig().await;
+    middle.register("last", &[last.endpoint()]).await.expect("one behind another");
+    let ran = middle.run(batch(vec![effect("a")])).await;
+    assert_eq!(ran.statuses(), ["completed"]);
+    let entry = last.backend.journal().entries().remove(0);
+    let hops = entry.metadata.get(VIA).expect("each call names its way").to_str().expect("a text").to_owned();
+    assert_eq!(hops.split(',').count(), 2, "{hops}");
+    // As from a third in front: the last one refuses what the middle one passes on.
+    let context = Some(CallContext { task_id: "T".into(), ..CallContext::default() });
+    let request = CallToolRequest { tool: "effect".into(), args_json: r#"{"id":"b"}"#.into(), context };
+    let answer = middle.tools().call_tool(via("first", request)).await.expect("a step of its own").into_inner();
+    assert!(format!("{answer:?}").contains("more than one toolbatch"), "{answer:?}");
+    assert_eq!(last.backend.journal().ids(), ["a"]);
 }
 
 #[tokio::test]

@@ -230,13 +230,15 @@ fn trace_to_wire(trace: &Trace) -> Option<wire::Trace> {
         parent: trace.parent,
         flags: trace.flags.into(),
         state: trace.state.clone(),
+        via: trace.via.clone(),
     })
 }
 
 fn trace_from_wire(trace: wire::Trace) -> Result<Trace, Error> {
     let trace_id = trace.trace_id.as_ref().try_into().map_err(|_| damaged("trace id"))?;
     let flags = u8::try_from(trace.flags).map_err(|_| damaged("trace flags"))?;
-    Ok(Trace { trace_id: u128::from_be_bytes(trace_id), parent: trace.parent, flags, state: trace.state })
+    let wire::Trace { parent, state, via, .. } = trace;
+    Ok(Trace { trace_id: u128::from_be_bytes(trace_id), parent, flags, state, via })
 }
 
 fn end_from_wire(end: wire::BatchEnd) -> Result<BatchEnd, Error> {

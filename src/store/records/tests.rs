@@ -244,7 +244,7 @@ fn head() -> BatchRecord {
         stop: Some(StopReason::Cancelled),
         direct: true,
         variable: Some(7),
-        trace: Trace { trace_id: 1 << 64, parent: 2, flags: 3, state: "a=b".into() },
+        trace: Trace { trace_id: 1 << 64, parent: 2, flags: 3, state: "a=b".into(), via: "other".into() },
         end: Some(BatchEnd { end, counts: COUNTS, last_sequence: 12 }),
     }
 }

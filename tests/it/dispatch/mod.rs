@@ -51,8 +51,14 @@ pub(super) fn attempt(tool: &str, args: &str) -> Attempt {
 
 pub(super) async fn backends(config: &[config::Backend]) -> Backends {
     let not_batchable = ["ask_user".to_owned(), "await_*".to_owned()];
-    let backends = Backends::new(config, &not_batchable, std::sync::Arc::default(), std::sync::Arc::default())
-        .expect("the configuration is right");
+    let backends = Backends::new(
+        config,
+        &not_batchable,
+        std::sync::Arc::default(),
+        std::sync::Arc::default(),
+        toolbatch::dispatch::Instance::default(),
+    )
+    .expect("the configuration is right");
     backends.first_look(LONG).await.expect("no tool is served twice");
     backends
 }

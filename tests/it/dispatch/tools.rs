@@ -116,8 +116,14 @@ async fn a_tool_is_served_by_one_backend() {
     let mut first = ScriptedBackend::start_with(vec![tool("shared"), tool("own")]).await;
     let second = ScriptedBackend::start_with(vec![tool("shared"), tool("other")]).await;
     let config = [first.config("one"), second.config("two")];
-    let backends = Backends::new(&config, &[], std::sync::Arc::default(), std::sync::Arc::default())
-        .expect("the configuration is right");
+    let backends = Backends::new(
+        &config,
+        &[],
+        std::sync::Arc::default(),
+        std::sync::Arc::default(),
+        toolbatch::dispatch::Instance::default(),
+    )
+    .expect("the configuration is right");
     let conflict = backends.first_look(LONG).await.expect_err("both serve `shared`");
     assert_eq!(conflict.tool, "shared");
     assert_eq!(BTreeSet::from([conflict.first.as_str(), conflict.second.as_str()]), BTreeSet::from(["one", "two"]));
