@@ -24,7 +24,7 @@ use crate::{
         self, batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
         task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
-    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, HopsLayer, IdentityLayer, People, ReloadError},
+    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, GuardLayer, Hops, Identity, People, ReloadError},
     store::{self, Embedded, Store},
 };
 
@@ -142,7 +142,7 @@ impl Server {
             let _ = closed.await;
         };
         let mut transport = JoinSet::new();
-        transport.spawn(listener.serve(HopsLayer(instance).layer(requests), closed));
+        transport.spawn(listener.serve(GuardLayer(Hops(instance)).layer(requests), closed));
         if !config.listen.is_local() && !open_mode && config.tls.is_none() {
             tracing::warn!(
                 endpoint,
@@ -248,7 +248,7 @@ async fn requests(
         routes = routes.add_service(v1).add_service(v1alpha);
     }
     let routes = routes.prepare();
-    let identity = IdentityLayer(Arc::clone(&people.tokens));
+    let identity = GuardLayer(Identity(Arc::clone(&people.tokens)));
     (health, ForeignLayer.layer(identity.layer(admission.layer(DeadlineLayer.layer(routes)))))
 }
 

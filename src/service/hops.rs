@@ -1,52 +1,19 @@
 //! Refuses what has come back to this server, or has come through more than one toolbatch: it is refused before anything is asked of
 //! it, a token too, so that a server that is registered as its own backend finds itself.
 
-use std::task::{Context, Poll};
-
-use futures_util::future::{Either, Ready, ready};
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request};
 use tonic::{Status, body::Body};
-use tower::{Layer, Service};
 
-use super::status;
+use super::{guard::Guard, status};
 use crate::dispatch::{HOPS_HEADER, Instance, MAX_INSTANCE_BYTES};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct HopsLayer(pub(crate) Instance);
+pub(crate) struct Hops(pub(crate) Instance);
 
-impl<S> Layer<S> for HopsLayer {
-    type Service = HopsService<S>;
-
-    fn layer(&self, inner: S) -> HopsService<S> {
-        HopsService { instance: self.0.clone(), inner }
-    }
-}
-
-/// See [`HopsLayer`].
-#[derive(Clone, Debug)]
-pub(crate) struct HopsService<S> {
-    instance: Instance,
-    inner: S,
-}
-
-impl<S> Service<Request<Body>> for HopsService<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>>,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Either<S::Future, Ready<Result<Response<Body>, S::Error>>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        match check(&self.instance, request.headers()) {
-            Ok(()) => Either::Left(self.inner.call(request)),
-            Err(refused) => Either::Right(ready(Ok(refused.into_http()))),
-        }
+impl Guard for Hops {
+    fn check(&self, request: &mut Request<Body>) -> Result<(), Status> {
+        check(&self.0, request.headers())
     }
 }
 

@@ -1,17 +1,13 @@
 //! Asks for the token (R12) before a request reaches any service but health.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
 
-use futures_util::future::{Either, Ready, ready};
-use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
+use http::{HeaderMap, Request, header::AUTHORIZATION};
 use tonic::{Status, body::Body};
-use tower::{Layer, Service};
 
 use super::{
     caller::{Caller, Principal, TENANT_HEADER},
+    guard::Guard,
     status,
     tokens::Tokens,
 };
@@ -24,49 +20,18 @@ const OPERATORS_ONLY: [&str; 2] = ["/toolbatch.v1.RegistryService/", "/toolbatch
 
 /// Puts the [`Caller`] into each request, or refuses it.
 #[derive(Clone, Debug)]
-pub(crate) struct IdentityLayer(pub(crate) Arc<Tokens>);
+pub(crate) struct Identity(pub(crate) Arc<Tokens>);
 
-impl<S> Layer<S> for IdentityLayer {
-    type Service = IdentityService<S>;
-
-    fn layer(&self, inner: S) -> IdentityService<S> {
-        IdentityService { tokens: Arc::clone(&self.0), inner }
-    }
-}
-
-/// See [`IdentityLayer`].
-#[derive(Clone, Debug)]
-pub(crate) struct IdentityService<S> {
-    tokens: Arc<Tokens>,
-    inner: S,
-}
-
-impl<S> Service<Request<Body>> for IdentityService<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>>,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Either<S::Future, Ready<Result<Response<Body>, S::Error>>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+impl Guard for Identity {
+    fn check(&self, request: &mut Request<Body>) -> Result<(), Status> {
         if request.uri().path().starts_with(HEALTH) {
-            return Either::Left(self.inner.call(request));
+            return Ok(());
         }
         // The caller's own credentials never reach a backend: from here on nobody sees them.
-        let admitted = admit(&self.tokens, &request);
+        let admitted = admit(&self.0, request);
         request.headers_mut().remove(AUTHORIZATION);
-        match admitted {
-            Ok(caller) => {
-                request.extensions_mut().insert(caller);
-                Either::Left(self.inner.call(request))
-            }
-            Err(refused) => Either::Right(ready(Ok(refused.into_http()))),
-        }
+        request.extensions_mut().insert(admitted?);
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ mod deadline;
 mod direct;
 mod feed;
 mod foreign;
+mod guard;
 mod hops;
 mod identity;
 mod key;
@@ -30,8 +31,8 @@ use std::sync::Arc;
 use tonic::codec::CompressionEncoding;
 
 pub(crate) use self::{
-    admission::AdmissionLayer, deadline::DeadlineLayer, foreign::ForeignLayer, hops::HopsLayer,
-    identity::IdentityLayer, people::People,
+    admission::AdmissionLayer, deadline::DeadlineLayer, foreign::ForeignLayer, guard::GuardLayer, hops::Hops,
+    identity::Identity, people::People,
 };
 use self::{batch::Batches, registry::Registry, task::Tasks, tool::Tools};
 pub use self::{people::ReloadError, tokens::Error as TokenError};
