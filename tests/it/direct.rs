@@ -1,5 +1,6 @@
 //! `CallTool` and `CallToolWithProgress`: a call as a direct step (R11).
 
+use tokio::task::JoinSet;
 use tonic::{Code, Status};
 use toolbatch::proto::{
     CallContext, CallStatus, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, KeyState, Tool,
@@ -25,6 +26,18 @@ async fn call(client: &Client, key: &str, tool: &str, args: &str) -> Result<Call
 
 async fn answer(client: &Client, key: &str, tool: &str, args: &str) -> CallToolResponse {
     call(client, key, tool, args).await.expect("it is answered")
+}
+
+/// A call under the key "k" whose effect "a" has begun at its backend; the test holds it there.
+async fn begun(
+    client: &Client,
+    backend: &ScriptedBackend,
+) -> JoinSet<Result<tonic::Response<CallToolResponse>, Status>> {
+    let mut tools = client.tools();
+    let mut calls = JoinSet::new();
+    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
+    backend.journal().wait_for(|entries| entries.len() == 1).await;
+    calls
 }
 
 fn result(response: &CallToolResponse) -> &str {
@@ -180,10 +193,8 @@ async fn a_crash_leaves_the_outcome_unknown_and_a_repeat_is_in_doubt() {
     let mut program = Program::new("5s").await;
     let gate = program.backend.hold("a");
     let client = program.start().await;
-    let mut tools = client.tools();
-    let mut calls = tokio::task::JoinSet::new();
-    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
-    let first = program.backend.journal().wait_for(|entries| entries.len() == 1).await.remove(0);
+    let mut calls = begun(&client, &program.backend).await;
+    let first = program.backend.journal().entries().remove(0);
     program.crash().await;
     calls.join_next().await.expect("one call").expect("no panic").expect_err("the server is gone");
     let client = program.start().await;
@@ -231,10 +242,7 @@ async fn batches_between_direct_steps_are_listed_in_whole_pages() {
 async fn a_caller_that_leaves_costs_nothing_but_its_answer() {
     let rig = Rig::start().await;
     let gate = rig.backend.hold("a");
-    let mut tools = rig.tools();
-    let mut calls = tokio::task::JoinSet::new();
-    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
-    rig.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    let mut calls = begun(&rig, &rig.backend).await;
     calls.shutdown().await;
     gate.release();
     let repeat = answer(&rig, "k", "effect", r#"{"id":"a"}"#).await;
@@ -264,10 +272,7 @@ async fn a_stop_of_the_server_lets_it_finish() {
     let mut program = Program::new("30s").await;
     let gate = program.backend.hold("a");
     let client = program.start().await;
-    let mut tools = client.tools();
-    let mut calls = tokio::task::JoinSet::new();
-    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
-    program.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    let mut calls = begun(&client, &program.backend).await;
     program.signal(Signal::Terminate);
     program.logged("stopping").await;
     gate.release();
@@ -283,10 +288,7 @@ async fn what_a_crash_left_open_is_settled_and_then_told_without_a_run() {
     let mut program = Program::new("5s").await;
     let gate = program.backend.hold("a");
     let client = program.start().await;
-    let mut tools = client.tools();
-    let mut calls = tokio::task::JoinSet::new();
-    calls.spawn(async move { tools.call_tool(request("k", "effect", r#"{"id":"a"}"#)).await });
-    program.backend.journal().wait_for(|entries| entries.len() == 1).await;
+    let _calls = begun(&client, &program.backend).await;
     program.crash().await;
     gate.release();
     let client = program.start().await;
