@@ -12,7 +12,8 @@ use tower::{Layer, Service};
 use super::{status, stream};
 
 /// What a client can do whose request may have been taken in.
-const ASK_AGAIN: &str = "what it began goes on: ask for it, or send the same request again";
+const ASK_AGAIN: &str =
+    "what it began goes on: ask for it, or send the same request again with the same batch_id or context.key";
 
 /// Ends requests at their deadlines.
 #[derive(Clone, Copy, Debug)]

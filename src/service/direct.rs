@@ -56,7 +56,7 @@ pub(super) async fn follow(
     deadline: Option<Instant>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
     let wrap = |event| CallToolWithProgressResponse { event: Some(event) };
-    let step = match within(deadline, Step::start(engine, tenant, request, trace)).await? {
+    let step = match Step::start(engine, tenant, request, trace).await? {
         Ok(step) => step,
         Err(refused) => return Ok(Box::pin(tokio_stream::once(Ok(wrap(Wire::Response(refused)))))),
     };

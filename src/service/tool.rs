@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status, async_trait};
 use super::{
     caller::Caller,
     convert, direct, page, status,
-    stream::{self, Events, within},
+    stream::{self, Events},
     tool_batch::{self, BatchTool, ToolCall},
     trace,
 };
@@ -61,18 +61,17 @@ impl ToolService for Tools {
         &self,
         request: Request<proto::CallToolRequest>,
     ) -> Result<Response<proto::CallToolResponse>, Status> {
-        let deadline = stream::deadline(request.metadata());
         let trace = trace::of(request.metadata());
         let caller = Caller::of(&request)?;
         let mut call = request.into_inner();
         match self.callee(&caller, &mut call)? {
-            Callee::Batch(tool) => tool_batch::call(&self.engine, &caller, ToolCall { tool, call, trace }, deadline)
-                .await
-                .map(Response::new),
+            Callee::Batch(tool) => {
+                tool_batch::call(&self.engine, &caller, ToolCall { tool, call, trace }).await.map(Response::new)
+            }
             Callee::NotAllowed(answer) => Ok(Response::new(answer)),
             Callee::Ordinary => {
                 let tenant = caller.tenant();
-                within(deadline, direct::call(&self.engine, &tenant, &call, trace)).await.map(Response::new)
+                direct::call(&self.engine, &tenant, &call, trace).await.map(Response::new)
             }
         }
     }

@@ -65,22 +65,14 @@ pub(super) struct ToolCall {
 }
 
 /// Runs the batch to its end, and answers with its result. Whoever goes away before leaves the batch running.
-pub(super) async fn call(
-    engine: &Engine,
-    caller: &Caller,
-    call: ToolCall,
-    deadline: Option<Instant>,
-) -> Result<CallToolResponse, Status> {
-    within(deadline, async {
-        match run::begin(engine, caller, call).await? {
-            Begun::Refused(message) => Ok(refused(message)),
-            Begun::Running(mut run) => {
-                while run.next().await?.is_some() {}
-                run.response().await
-            }
+pub(super) async fn call(engine: &Engine, caller: &Caller, call: ToolCall) -> Result<CallToolResponse, Status> {
+    match run::begin(engine, caller, call).await? {
+        Begun::Refused(message) => Ok(refused(message)),
+        Begun::Running(mut run) => {
+            while run.next().await?.is_some() {}
+            run.response().await
         }
-    })
-    .await
+    }
 }
 
 /// The same, telling of each call that ends.
@@ -90,7 +82,7 @@ pub(super) async fn follow(
     call: ToolCall,
     deadline: Option<Instant>,
 ) -> Result<Events<CallToolWithProgressResponse>, Status> {
-    let stage = match within(deadline, run::begin(engine, caller, call)).await? {
+    let stage = match run::begin(engine, caller, call).await? {
         Begun::Refused(message) => Stage::Answer(refused(message)),
         Begun::Running(run) => Stage::Running(run),
     };
