@@ -217,26 +217,11 @@ impl Reader<'_> {
         });
         let (at_once, pace) = (format!("{path}.max_concurrency"), format!("{path}.max_calls_per_second"));
         let max_concurrency = table.get("max_concurrency").and_then(|value| {
-            let DeValue::Integer(number) = value.get_ref() else {
-                return self.wrong_limit(Field { value, name: &at_once }, "a whole number of calls");
-            };
-            let number = number.to_string().parse().ok().filter(|number| (1..=MAX_CONCURRENCY).contains(number));
-            number.or_else(|| self.beyond(Field { value, name: &at_once }, &format!("1 to {MAX_CONCURRENCY}")))
+            let bounds = 1..=i64::from(MAX_CONCURRENCY);
+            self.integer(Field { value, name: &at_once }, bounds).and_then(|number| u32::try_from(number).ok())
         });
-        let max_calls_per_second = table.get("max_calls_per_second").and_then(|value| {
-            let number: Option<f64> = match value.get_ref() {
-                DeValue::Integer(number) => number.to_string().parse().ok(),
-                DeValue::Float(number) => number.to_string().parse().ok(),
-                DeValue::String(_)
-                | DeValue::Boolean(_)
-                | DeValue::Datetime(_)
-                | DeValue::Array(_)
-                | DeValue::Table(_) => return self.wrong_limit(Field { value, name: &pace }, "a number of calls"),
-            };
-            let number = number.filter(|number| *number > 0.0 && *number <= MAX_CALLS_PER_SECOND);
-            let expected = format!("a number above 0 and up to {MAX_CALLS_PER_SECOND}");
-            number.or_else(|| self.beyond(Field { value, name: &pace }, &expected))
-        });
+        let max_calls_per_second =
+            table.get("max_calls_per_second").and_then(|value| self.pace(Field { value, name: &pace }));
         let tls = self.backend_tls(table, path);
         if let Some(addresses) = &addresses {
             self.guard_backend_tls(table, path, addresses);
@@ -251,14 +236,21 @@ impl Reader<'_> {
         }
     }
 
-    fn wrong_limit<T>(&mut self, field: Field<'_, '_>, expected: &str) -> Option<T> {
-        self.wrong_type(field, expected);
-        None
-    }
-
-    fn beyond<T>(&mut self, field: Field<'_, '_>, expected: &str) -> Option<T> {
-        self.fault(field, format!("it is out of bounds; expected {expected}"));
-        None
+    fn pace(&mut self, field: Field<'_, '_>) -> Option<f64> {
+        let number: Option<f64> = match field.value.get_ref() {
+            DeValue::Integer(number) => number.to_string().parse().ok(),
+            DeValue::Float(number) => number.to_string().parse().ok(),
+            DeValue::String(_) | DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                self.wrong_type(field, "a number of calls");
+                return None;
+            }
+        };
+        let number = number.filter(|number| *number > 0.0 && *number <= MAX_CALLS_PER_SECOND);
+        if number.is_none() {
+            let expected = format!("a number above 0 and up to {MAX_CALLS_PER_SECOND}");
+            self.fault(field, format!("it is out of bounds; expected {expected}"));
+        }
+        number
     }
 
     fn addresses(&mut self, field: Field<'_, '_>) -> Vec<String> {

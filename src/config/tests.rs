@@ -361,10 +361,10 @@ fn what_a_backend_takes_has_bounds() {
     let backend =
         |line: &str| format!("[[backends]]\nname = \"erp\"\naddresses = [\"http://127.0.0.1:7001\"]\n{line}\n");
     for (line, words) in [
-        ("max_concurrency = 0", "backends[0].max_concurrency: it is out of bounds; expected 1 to 10000"),
-        ("max_concurrency = 10001", "expected 1 to 10000"),
-        ("max_concurrency = -1", "expected 1 to 10000"),
-        ("max_concurrency = 1.5", "got the number 1.5; expected a whole number of calls"),
+        ("max_concurrency = 0", "backends[0].max_concurrency: 0 is out of bounds; expected 1 to 10000"),
+        ("max_concurrency = 10001", "10001 is out of bounds; expected 1 to 10000"),
+        ("max_concurrency = -1", "-1 is out of bounds; expected 1 to 10000"),
+        ("max_concurrency = 1.5", "got the number 1.5; expected a whole number, without quotes"),
         ("max_calls_per_second = 0", "expected a number above 0 and up to 1000000"),
         ("max_calls_per_second = nan", "expected a number above 0 and up to 1000000"),
         ("max_calls_per_second = inf", "expected a number above 0 and up to 1000000"),

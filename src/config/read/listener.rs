@@ -124,7 +124,7 @@ impl Reader<'_> {
         }
     }
 
-    fn integer(&mut self, field: Field<'_, '_>, bounds: RangeInclusive<i64>) -> Option<i64> {
+    pub(super) fn integer(&mut self, field: Field<'_, '_>, bounds: RangeInclusive<i64>) -> Option<i64> {
         let DeValue::Integer(number) = field.value.get_ref() else {
             self.wrong_type(field, "a whole number, without quotes");
             return None;
