@@ -7,6 +7,7 @@ mod backend;
 mod backend_tls;
 mod backends;
 mod batches;
+mod bytes_codec;
 mod canary;
 mod commands;
 mod counts;

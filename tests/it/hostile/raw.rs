@@ -1,11 +1,9 @@
 //! Requests of any bytes, which no generated client would send.
 
-use bytes::{Buf as _, BufMut as _, Bytes};
-use tonic::{
-    Request, Status,
-    codec::{Codec, CompressionEncoding, DecodeBuf, Decoder, EncodeBuf, Encoder},
-    transport::Channel,
-};
+use bytes::Bytes;
+use tonic::{Request, Status, codec::CompressionEncoding, transport::Channel};
+
+use crate::bytes_codec::BytesCodec;
 
 /// Every RPC of the contract.
 pub(super) const RPCS: [&str; 21] = [
@@ -46,43 +44,5 @@ async fn exchange(mut client: tonic::client::Grpc<Channel>, rpc: &'static str, m
     client.ready().await.expect("the connection is open");
     let path = http::uri::PathAndQuery::from_static(rpc);
     // One answer is a stream of one, and a long stream need not be read.
-    client.server_streaming(Request::new(message), path, Raw).await.map(drop)
-}
-
-/// Bytes as they are, both ways.
-struct Raw;
-
-impl Codec for Raw {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Raw;
-    type Decoder = Raw;
-
-    fn encoder(&mut self) -> Raw {
-        Raw
-    }
-
-    fn decoder(&mut self) -> Raw {
-        Raw
-    }
-}
-
-impl Encoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(message);
-        Ok(())
-    }
-}
-
-impl Decoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        let length = buffer.remaining();
-        Ok(Some(buffer.copy_to_bytes(length)))
-    }
+    client.server_streaming(Request::new(message), path, BytesCodec).await.map(drop)
 }
