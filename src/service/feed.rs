@@ -137,7 +137,7 @@ fn batch_card(batch: &FeedBatch, status: CallStatus, summary: BatchSummary) -> F
         step_id: batch.batch_id.clone(),
         title: format!("batch of {} {calls}", summary.total),
         status: status.into(),
-        detail: batch_detail(&summary),
+        detail: summary.counts_in_words(),
         summary: Some(summary),
         ..FeedCard::default()
     }
@@ -151,19 +151,6 @@ fn call_card(batch: &FeedBatch, index: u32) -> FeedCard {
         title: call.map_or_else(String::new, |call| call.tool.to_string()),
         ..FeedCard::default()
     }
-}
-
-/// `2 completed, 1 failed, 3 not run`.
-fn batch_detail(summary: &BatchSummary) -> String {
-    let counts = [
-        (summary.succeeded, "completed"),
-        (summary.failed, "failed"),
-        (summary.skipped, "skipped"),
-        (summary.awaiting, "awaiting a review"),
-        (summary.not_run, "not run"),
-    ];
-    let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    told.collect::<Vec<_>>().join(", ")
 }
 
 /// How a call ended, in one line, where its status does not say all: `after 2 attempts: no stock`.

@@ -197,15 +197,6 @@ fn resumed_line(in_doubt: &[u32]) -> String {
 
 /// `partial: 3 completed, 9 failed, of 12 calls`.
 pub(crate) fn summary_line(summary: &BatchSummary, palette: Palette) -> String {
-    let counts = [
-        (summary.succeeded, "completed"),
-        (summary.failed, "failed"),
-        (summary.skipped, "skipped"),
-        (summary.awaiting, "awaiting a review"),
-        (summary.not_run, "not run"),
-    ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let stop = match summary.stop_reason {
         0 => String::new(),
         reason => format!("; stopped by {}", words::stop_reason(reason)),
@@ -216,5 +207,5 @@ pub(crate) fn summary_line(summary: &BatchSummary, palette: Palette) -> String {
         Ok(BatchStatus::Failed | BatchStatus::Unspecified) | Err(_) => Tone::Bad,
     };
     let status = palette.paint(tone, &words::batch_status(summary.status));
-    format!("{status}: {}, of {}{stop}", counts.join(", "), words::count(summary.total, "call"))
+    format!("{status}: {}, of {}{stop}", summary.counts_in_words(), words::count(summary.total, "call"))
 }
