@@ -14,7 +14,7 @@ use tower::{Layer as _, Service};
 
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{Config, Limits},
     control::Control,
     dispatch::{Backends, CredentialError, Credentials, Instance},
     engine::{self, Engine, Running},
@@ -24,7 +24,9 @@ use crate::{
         self, batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
         task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
-    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, GuardLayer, Hops, Identity, People, ReloadError},
+    service::{
+        self, AdmissionLayer, DeadlineLayer, ForeignLayer, GuardLayer, Hops, Identity, People, Rates, ReloadError,
+    },
     store::{self, Embedded, Store},
 };
 
@@ -128,12 +130,13 @@ impl Server {
             call_timeout: config.call_timeout,
             retention: config.retention,
             open_batches: config.limits.open_batches,
+            agent_open_batches: config.limits.agent_open_batches,
         };
-        let admission = AdmissionLayer::new(&config.limits);
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
+        let limits = config.limits.clone();
         let listener = Listener::bind(&config.listen, config.tls.as_ref(), config.limits).await?;
         let endpoint = listener.endpoint();
-        let (health, requests) = requests(&engine, clock, &people, config.prices, admission).await;
+        let (health, requests) = requests(&engine, clock, &people, config.prices, &limits).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
         let (close, closed) = oneshot::channel();
@@ -227,7 +230,7 @@ async fn requests(
     clock: Clock,
     people: &People,
     prices: Prices,
-    admission: AdmissionLayer,
+    limits: &Limits,
 ) -> (
     HealthReporter,
     impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync + use<>,
@@ -249,7 +252,9 @@ async fn requests(
     }
     let routes = routes.prepare();
     let identity = GuardLayer(Identity(Arc::clone(&people.tokens)));
-    (health, ForeignLayer.layer(identity.layer(admission.layer(DeadlineLayer.layer(routes)))))
+    let rates = GuardLayer(Rates::new(limits.agent_requests_per_second, clock));
+    let inner = AdmissionLayer::new(limits).layer(DeadlineLayer.layer(routes));
+    (health, ForeignLayer.layer(identity.layer(rates.layer(inner))))
 }
 
 async fn set_health(health: &HealthReporter, serves: bool) {

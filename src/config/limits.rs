@@ -43,6 +43,10 @@ pub struct Limits {
     pub waiting_requests: usize,
     /// Batches that are not finished.
     pub open_batches: usize,
+    /// The same of one agent.
+    pub agent_open_batches: usize,
+    /// Requests of one agent in a second, and at once.
+    pub agent_requests_per_second: u32,
     /// Requests in memory, of all clients together.
     pub request_bytes: usize,
     /// Answers in memory that their readers have not taken, of all clients together.
@@ -71,6 +75,8 @@ impl Default for Limits {
             local_resets: 128,
             waiting_requests: 4_096,
             open_batches: 20_000,
+            agent_open_batches: 5_000,
+            agent_requests_per_second: 1_000,
             request_bytes: 256 * 1_024 * 1_024,
             answer_bytes: 256 * 1_024 * 1_024,
         }

@@ -129,6 +129,7 @@ impl Loop {
         if self.live.len() >= self.most_open {
             return Err(Error::TooManyOpen { most: self.most_open });
         }
+        self.shares.admit(&spec.agent_id)?;
         let before = self.counters.next_task;
         let task = self.enter_task(tenant, &spec.task_id)?;
         // A task that begins here has no keys yet.
@@ -164,7 +165,9 @@ impl Loop {
         if !head.direct {
             self.by_id.insert((tenant.clone(), batch_id.clone()), batch);
         }
-        let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: std::collections::HashMap::new() };
+        let agent = self.shares.take(&spec.agent_id);
+        let attempts = std::collections::HashMap::new();
+        let live = LiveBatch { at, tenant: tenant.clone(), agent, head, tail, attempts };
         self.live.insert(batch, live);
         self.step(Input::Start(Begin { batch, task, tenant: tenant.clone(), batch_id, spec, keys }));
         Ok(accepted)

@@ -53,6 +53,14 @@ pub enum Error {
         /// How many that is.
         most: usize,
     },
+    /// As many batches of one agent run as may.
+    #[error("agent {agent:?} has limits.agent_open_batches = {most} unfinished batches")]
+    AgentHasTooMany {
+        /// Which agent.
+        agent: String,
+        /// How many that is.
+        most: usize,
+    },
     /// A backend is not registered, or not taken out.
     #[error(transparent)]
     Backend(#[from] dispatch::Refusal),

@@ -40,6 +40,7 @@ pub mod read;
 mod registry;
 mod retention;
 mod run;
+mod shares;
 #[cfg(test)]
 mod sim;
 pub mod steps;
@@ -127,6 +128,8 @@ pub struct Settings {
     pub retention: Duration,
     /// How many batches may be unfinished before no new one is taken in.
     pub open_batches: usize,
+    /// The same of one agent.
+    pub agent_open_batches: usize,
 }
 
 /// Starts the engine on a thread of its own. `backends` makes the backends, on the engine's runtime.
@@ -156,8 +159,7 @@ where
         runtime.block_on(async move {
             let made = async {
                 let backends = backends().await?;
-                Ok(run::Loop::open(reader, clock, settings.call_timeout, backends)?
-                    .with_most_open(settings.open_batches))
+                Ok(run::Loop::open(reader, clock, settings, backends)?)
             };
             match made.await {
                 Err(error) => {
@@ -372,6 +374,7 @@ impl Engine {
             | Error::KeyNotUnknown { .. }
             | Error::PastTheEnd { .. }
             | Error::TooManyOpen { .. }
+            | Error::AgentHasTooMany { .. }
             | Error::Backend(_)
             | Error::Stopping => {}
         }

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    Command,
+    Command, Settings,
     age::Age,
     attempt::{self, AttemptEnd, Lane},
     commit::{Beside, Flight, Landing, Unstored},
@@ -18,6 +18,7 @@ use super::{
     ids::Ids,
     persist::Group,
     read::{Located, Reader},
+    shares::Shares,
     tail::TailWriter,
 };
 use crate::{
@@ -50,6 +51,8 @@ const NEVER: Duration = Duration::from_hours(365 * 24);
 pub(super) struct LiveBatch {
     pub(super) at: Located,
     pub(super) tenant: Arc<str>,
+    /// Whose share it counts to.
+    pub(super) agent: Option<Arc<str>>,
     pub(super) head: BatchRecord,
     pub(super) tail: Arc<TailWriter>,
     /// By index: the attempts that are under way.
@@ -81,6 +84,7 @@ pub(super) struct Loop {
     call_timeout: Duration,
     /// How many batches may be unfinished before no new one is taken in.
     pub(super) most_open: usize,
+    pub(super) shares: Shares,
     /// The group that is being made durable, or found no space.
     pub(super) unstored: Option<Unstored>,
     pub(super) flight: Flight,
@@ -93,16 +97,11 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// What an earlier run left unfinished counts, but goes on in any case.
-    pub(super) fn with_most_open(self, most_open: usize) -> Self {
-        Self { most_open, ..self }
-    }
-
-    /// Reads what an earlier run left unfinished and takes it up again.
+    /// Reads what an earlier run left unfinished and takes it up again. That counts as open, but goes on in any case.
     pub(super) fn open(
         reader: Arc<Reader>,
         clock: Clock,
-        call_timeout: Duration,
+        settings: Settings,
         backends: Backends,
     ) -> Result<Self, Error> {
         reader.load_dropping()?;
@@ -125,8 +124,9 @@ impl Loop {
             bells: Bells::default(),
             group: Group::default(),
             attempts: JoinSet::new(),
-            call_timeout,
-            most_open: usize::MAX,
+            call_timeout: settings.call_timeout,
+            most_open: settings.open_batches,
+            shares: Shares::new(settings.agent_open_batches),
             unstored: None,
             flight: Flight::new(Beside::Thread),
             fault: None,
@@ -164,7 +164,8 @@ impl Loop {
         if !head.direct {
             self.by_id.insert((tenant.clone(), batch_id.clone()), at.batch);
         }
-        let live = LiveBatch { at, tenant: tenant.clone(), head, tail, attempts: HashMap::new() };
+        let agent = self.shares.take(&spec.agent_id);
+        let live = LiveBatch { at, tenant: tenant.clone(), agent, head, tail, attempts: HashMap::new() };
         self.live.insert(at.batch, live);
         let begin = Begin { batch: at.batch, task: at.task, tenant, batch_id, spec, keys };
         Ok(Resumed { begin, state, stop })
@@ -378,6 +379,9 @@ impl Loop {
     /// A batch is over and everyone was told.
     pub(super) fn forget(&mut self, batch: BatchNo) {
         let Some(live) = self.live.remove(&batch) else { return };
+        if let Some(agent) = &live.agent {
+            self.shares.give_back(agent);
+        }
         self.by_id.remove(&(live.tenant.clone(), live.head.batch_id.as_str().into()));
         let task = live.at.task;
         if let Some(entry) = self.tasks.get_mut(&task) {

@@ -78,6 +78,14 @@ impl Caller {
         Arc::clone(&self.tenant)
     }
 
+    /// The agent that calls, where one does and is known by its token.
+    pub(super) fn agent(&self) -> Option<&Arc<str>> {
+        match &self.principal {
+            Principal::Agent { id, .. } => Some(id),
+            Principal::Anyone | Principal::Operator(_) => None,
+        }
+    }
+
     /// How records name them.
     pub(super) fn name(&self) -> &str {
         match &self.principal {

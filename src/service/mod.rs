@@ -15,6 +15,7 @@ mod identity;
 mod key;
 mod page;
 mod people;
+mod rates;
 mod registry;
 mod status;
 mod stream;
@@ -32,7 +33,7 @@ use tonic::codec::CompressionEncoding;
 
 pub(crate) use self::{
     admission::AdmissionLayer, deadline::DeadlineLayer, foreign::ForeignLayer, guard::GuardLayer, hops::Hops,
-    identity::Identity, people::People,
+    identity::Identity, people::People, rates::Rates,
 };
 use self::{batch::Batches, registry::Registry, task::Tasks, tool::Tools};
 pub use self::{people::ReloadError, tokens::Error as TokenError};

@@ -29,8 +29,12 @@ impl Draft {
         Self { code, reason, message: message.into(), details: ErrorDetails::new() }
     }
 
-    fn retry(mut self) -> Self {
-        self.details.set_retry_info(Some(RETRY_AFTER));
+    fn retry(self) -> Self {
+        self.retry_in(RETRY_AFTER)
+    }
+
+    fn retry_in(mut self, delay: Duration) -> Self {
+        self.details.set_retry_info(Some(delay));
         self
     }
 
@@ -66,6 +70,7 @@ pub(super) fn engine(error: engine::Error) -> Status {
         Error::KeyNotUnknown { .. } => Draft::new(Code::FailedPrecondition, "KEY_NOT_UNKNOWN", message).done(),
         Error::PastTheEnd { .. } => Draft::new(Code::OutOfRange, "PAST_THE_LAST_EVENT", message).done(),
         Error::TooManyOpen { .. } => overloaded("TOO_MANY_OPEN_BATCHES", &message),
+        Error::AgentHasTooMany { .. } => overloaded("AGENT_HAS_TOO_MANY_OPEN_BATCHES", &message),
         Error::Backend(refusal) => backend(&refusal),
         Error::Stopping => Draft::new(Code::Unavailable, "SERVER_STOPPING", message).retry().done(),
         Error::Store(error) => store(&error),
@@ -162,6 +167,15 @@ pub(super) fn own_call(id: &str) -> Status {
 pub(super) fn too_many_hops() -> Status {
     let message = "this call has come through more than one toolbatch: register the tool backend where the call begins";
     Draft::new(Code::FailedPrecondition, "TOO_MANY_HOPS", message).done()
+}
+
+/// An agent sends more than it may; `early` is how much later the request would have been taken.
+pub(super) fn too_fast(agent: &str, most: u32, early: Duration) -> Status {
+    let message = format!(
+        "agent {agent:?} sends more than limits.agent_requests_per_second = {most}; nothing was begun: try again in {} ms",
+        early.as_millis() + 1
+    );
+    Draft::new(Code::ResourceExhausted, "AGENT_SENDS_TOO_FAST", message).retry_in(early).done()
 }
 
 /// There is too much to do already; nothing of the request is recorded.

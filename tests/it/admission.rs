@@ -1,8 +1,7 @@
 //! I29: what is too much is refused before it is recorded, with a word on when to come again; and what readers cost that take nothing.
 
-use tonic::{Code, Status};
+use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
-use tonic_types::StatusExt as _;
 use toolbatch::{
     config::Limits,
     proto::{CallContext, CallToolRequest, ExecuteBatchRequest, ReadStepResultRequest, ToolCall, batch_event::Event},
@@ -12,7 +11,7 @@ use crate::{
     backend::ScriptedBackend,
     http2::{HEADERS, Raw, whole_request},
     process::{Program, Signal, resident_kib},
-    refusal::refusal,
+    refusal::assert_overloaded,
     rig::{Rig, batch, call},
 };
 
@@ -30,11 +29,6 @@ async fn rig(change: impl FnOnce(&mut Limits)) -> Rig {
     let backend = ScriptedBackend::start().await;
     let backends = vec![backend.config("stub")];
     Rig::start_with(backend, backends, |config| change(&mut config.limits)).await
-}
-
-fn assert_overloaded(status: &Status, reason: &str) {
-    assert_eq!(refusal(status), (Code::ResourceExhausted, reason.to_owned()), "{status:?}");
-    assert!(status.get_details_retry_info().is_some_and(|info| info.retry_delay.is_some()), "{status:?}");
 }
 
 #[tokio::test]

@@ -40,6 +40,13 @@ pub(crate) fn not_found(status: &Status, reason: &str, resource: (&str, &str)) {
     assert_eq!((info.resource_type.as_str(), info.resource_name.as_str()), resource);
 }
 
+/// Asserts that there was too much to do, and that the status says when to come again.
+#[track_caller]
+pub(crate) fn assert_overloaded(status: &Status, reason: &str) {
+    assert_eq!(refusal(status), (Code::ResourceExhausted, reason.to_owned()), "{status:?}");
+    assert!(status.get_details_retry_info().is_some_and(|info| info.retry_delay.is_some()), "{status:?}");
+}
+
 /// What a status takes of a client's bound on headers.
 pub(crate) fn header_bytes(status: &Status) -> usize {
     let headers = status.clone().into_http::<()>().into_parts().0.headers;

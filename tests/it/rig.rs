@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tonic::{Status, Streaming, transport::Channel};
+use tonic::{IntoRequest, Status, Streaming, transport::Channel};
 use toolbatch::{
     config::{Backend, Config, Listen},
     proto::{
@@ -186,20 +186,20 @@ impl Client {
     }
 
     /// Starts a batch and gives back its stream.
-    pub(crate) async fn open(&self, request: ExecuteBatchRequest) -> Result<Events, Status> {
+    pub(crate) async fn open(&self, request: impl IntoRequest<ExecuteBatchRequest>) -> Result<Events, Status> {
         let stream = self.batches().execute_batch(request).await?.into_inner();
         Ok(Events::Execute(stream))
     }
 
     /// Runs a batch to its end.
-    pub(crate) async fn run(&self, request: ExecuteBatchRequest) -> Ran {
+    pub(crate) async fn run(&self, request: impl IntoRequest<ExecuteBatchRequest>) -> Ran {
         let events =
             self.open(request).await.expect("the batch is taken in").rest().await.expect("the stream ends well");
         Ran { events }
     }
 
     /// The status that a batch is refused with.
-    pub(crate) async fn refused(&self, request: ExecuteBatchRequest) -> Status {
+    pub(crate) async fn refused(&self, request: impl IntoRequest<ExecuteBatchRequest>) -> Status {
         match self.open(request).await {
             Ok(_) => panic!("the batch was taken in"),
             Err(status) => status,

@@ -8,7 +8,7 @@ use super::{Field, Reader};
 use crate::config::{Limits, Listen, Tls, value};
 
 const TLS: [&str; 3] = ["cert", "key", "client_ca"];
-const LIMITS: [&str; 21] = [
+const LIMITS: [&str; 23] = [
     "connections",
     "connections_per_peer",
     "handshake_timeout",
@@ -28,6 +28,8 @@ const LIMITS: [&str; 21] = [
     "local_resets",
     "waiting_requests",
     "open_batches",
+    "agent_open_batches",
+    "agent_requests_per_second",
     "request_bytes",
     "answer_bytes",
 ];
@@ -94,6 +96,7 @@ impl Reader<'_> {
             ("local_resets", &mut limits.local_resets, COUNTS),
             ("waiting_requests", &mut limits.waiting_requests, COUNTS),
             ("open_batches", &mut limits.open_batches, COUNTS),
+            ("agent_open_batches", &mut limits.agent_open_batches, COUNTS),
             ("request_bytes", &mut limits.request_bytes, BYTES),
             ("answer_bytes", &mut limits.answer_bytes, BYTES),
         ] {
@@ -101,6 +104,7 @@ impl Reader<'_> {
         }
         for (key, to, bounds) in [
             ("streams_per_connection", &mut limits.streams_per_connection, COUNTS),
+            ("agent_requests_per_second", &mut limits.agent_requests_per_second, COUNTS),
             ("header_list_bytes", &mut limits.header_list_bytes, BYTES),
             ("stream_window_bytes", &mut limits.stream_window_bytes, BYTES),
             ("connection_window_bytes", &mut limits.connection_window_bytes, BYTES),

@@ -70,7 +70,7 @@ async fn engine() -> (Loop, JoinSet<()>) {
     let backends = Backends::piped("tools", dials, Limits::default());
     backends.first_look(Duration::from_secs(5)).await.unwrap();
     let reader = Arc::new(Reader::new(Arc::new(Memory::new())));
-    let mut engine = Loop::open(reader, clock, Duration::from_secs(30), backends).unwrap();
+    let mut engine = Loop::open(reader, clock, super::settings(Duration::from_secs(30)), backends).unwrap();
     engine.flight = Flight::new(Beside::After(Duration::ZERO));
     (engine, background)
 }

@@ -59,7 +59,7 @@ async fn serve(plan: &Arc<Plan>, store: Witness, timeline: &Timeline, absence: D
     if plan.looks_first {
         backends.first_look(Duration::from_secs(5)).await.expect("one backend is in nobody's way");
     }
-    let mut engine_loop = Loop::open(reader, timeline.clock, CALL_TIMEOUT, backends)?;
+    let mut engine_loop = Loop::open(reader, timeline.clock, super::settings(CALL_TIMEOUT), backends)?;
     engine_loop.flight = Flight::new(Beside::After(plan.flush));
     let clients = async {
         clients::run(plan, &engine, timeline).await;

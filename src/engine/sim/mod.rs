@@ -17,3 +17,12 @@ mod replay;
 mod tally;
 mod timeline;
 mod track;
+
+use std::time::Duration;
+
+use super::Settings;
+
+/// What a world's server is told: nothing is bounded but a call's time.
+fn settings(call_timeout: Duration) -> Settings {
+    Settings { call_timeout, retention: Duration::MAX, open_batches: usize::MAX, agent_open_batches: usize::MAX }
+}

@@ -1,5 +1,6 @@
 //! R12: who is who, and what is whose. Table 4a of the reliability rules: each test is named after its row.
 
+mod bounds;
 mod exchange;
 mod isolation;
 mod rotation;
@@ -9,7 +10,7 @@ mod secrets;
 use std::fmt::Write as _;
 
 use tonic::Request;
-use toolbatch::config::{Agent, Binding, Config, Operator, Secret, Token};
+use toolbatch::config::{Agent, Binding, Config, Limits, Operator, Secret, Token};
 
 use crate::{backend::ScriptedBackend, rig::Rig};
 
@@ -24,6 +25,11 @@ const OPS: &str = "ops-token-canary-secret-7f3a9";
 
 /// A server of two tenants.
 async fn start() -> Rig {
+    start_with(|_| {}).await
+}
+
+/// The same with other bounds.
+async fn start_with(change: impl FnOnce(&mut Limits)) -> Rig {
     let backend = ScriptedBackend::start().await;
     let backends = vec![backend.config("stub")];
     let folder = tempfile::tempdir().expect("a folder");
@@ -49,6 +55,7 @@ async fn start() -> Rig {
     Rig::start_with(backend, backends, |config: &mut Config| {
         config.agents = agents;
         config.operators = operators;
+        change(&mut config.limits);
     })
     .await
 }
