@@ -1,0 +1,41 @@
+package dev.toolbatch;
+
+import com.google.protobuf.Timestamp;
+import java.time.Duration;
+import java.time.Instant;
+
+/** Between the contract's times and Java's. */
+final class Times {
+  private Times() {}
+
+  static Duration of(com.google.protobuf.Duration duration) {
+    return Duration.ofSeconds(duration.getSeconds(), duration.getNanos());
+  }
+
+  static Instant of(Timestamp time) {
+    return Instant.ofEpochSecond(time.getSeconds(), time.getNanos());
+  }
+
+  static com.google.protobuf.Duration toProto(Duration duration) {
+    return com.google.protobuf.Duration.newBuilder()
+        .setSeconds(duration.getSeconds())
+        .setNanos(duration.getNano())
+        .build();
+  }
+
+  /** In nanoseconds, the longest that fit where it is longer. */
+  static long nanos(Duration duration) {
+    try {
+      return duration.toNanos();
+    } catch (ArithmeticException tooLong) {
+      return Long.MAX_VALUE / 4;
+    }
+  }
+
+  static Duration requirePositive(Duration duration, String what) {
+    if (duration.isZero() || duration.isNegative()) {
+      throw new IllegalArgumentException(what + " has to be above zero, but is " + duration);
+    }
+    return duration;
+  }
+}
