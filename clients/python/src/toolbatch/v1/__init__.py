@@ -1,0 +1,1 @@
+"""The contract's generated messages and stubs."""
