@@ -1,0 +1,110 @@
+package toolbatch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+const (
+	// defaultServer is where a server without a configuration listens.
+	defaultServer = "http://127.0.0.1:50051"
+	// maxMessageBytes is the largest result and room for what is around it.
+	maxMessageBytes = (64 + 1) << 20
+)
+
+// connectParams has the connection come back at least as fast as the client asks for it.
+var connectParams = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+	MinConnectTimeout: 5 * time.Second,
+}
+
+// Client talks to one server. It may be used by any number of goroutines at once.
+type Client struct {
+	connection  *grpc.ClientConn
+	batches     toolbatchv1.BatchServiceClient
+	tasks       toolbatchv1.TaskServiceClient
+	tools       toolbatchv1.ToolServiceClient
+	giveUpAfter time.Duration
+}
+
+// Dial makes a client for a server: http://HOST:PORT (h2c), https://HOST:PORT or unix:/PATH. An empty one is that of the environment's
+// TOOLBATCH_SERVER, else http://127.0.0.1:50051. It connects with the first request, so an error is about what was given: an address or a file
+// that cannot be used.
+func Dial(server string, options ...Option) (*Client, error) {
+	chosen := settings{token: os.Getenv("TOOLBATCH_TOKEN"), giveUpAfter: defaultGiveUpAfter}
+	for _, option := range options {
+		option(&chosen)
+	}
+	if chosen.giveUpAfter <= 0 {
+		return nil, fmt.Errorf("toolbatch: WithGiveUpAfter: expected more than 0, found %s", chosen.giveUpAfter)
+	}
+	if server == "" {
+		server = os.Getenv("TOOLBATCH_SERVER")
+	}
+	if server == "" {
+		server = defaultServer
+	}
+	address, err := parseServer(server)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := chosen.transport(address)
+	if err != nil {
+		return nil, err
+	}
+	dialOptions := []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithConnectParams(connectParams),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
+		grpc.WithUserAgent("toolbatch-go"),
+	}
+	if identity := chosen.identity(); len(identity) > 0 {
+		dialOptions = append(dialOptions, grpc.WithPerRPCCredentials(identity))
+	}
+	connection, err := grpc.NewClient(address.target, append(dialOptions, chosen.dialOptions...)...)
+	if err != nil {
+		return nil, fmt.Errorf("toolbatch: server %q: %w", server, err)
+	}
+	return &Client{
+		connection:  connection,
+		batches:     toolbatchv1.NewBatchServiceClient(connection),
+		tasks:       toolbatchv1.NewTaskServiceClient(connection),
+		tools:       toolbatchv1.NewToolServiceClient(connection),
+		giveUpAfter: chosen.giveUpAfter,
+	}, nil
+}
+
+// Close ends the connection, and with it every stream. Batches go on.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// Conn gives the connection, for the parts of the contract that Client has no method for:
+// toolbatchv1.NewTaskServiceClient(client.Conn()).ListSteps(…).
+func (c *Client) Conn() grpc.ClientConnInterface { return c.connection }
+
+// identity is the metadata that says who asks.
+type identity map[string]string
+
+func (s *settings) identity() identity {
+	metadata := identity{}
+	if s.token != "" {
+		metadata["authorization"] = "Bearer " + s.token
+	}
+	if s.tenant != "" {
+		metadata["toolbatch-tenant"] = s.tenant
+	}
+	return metadata
+}
+
+// GetRequestMetadata gives what every request carries.
+func (i identity) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return i, nil
+}
+
+// RequireTransportSecurity says that a server behind a proxy on the same machine may be spoken to without TLS.
+func (i identity) RequireTransportSecurity() bool { return false }

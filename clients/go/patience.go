@@ -1,0 +1,65 @@
+package toolbatch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstWait = 100 * time.Millisecond
+	// longestWait bounds each wait; a RetryInfo may ask for more.
+	longestWait = 5 * time.Second
+)
+
+// errGaveUp ends tries that went on for as long as they may.
+var errGaveUp = errors.New("no stream was open for too long")
+
+// patience is how long to wait before each new try, and how long to go on trying.
+type patience struct {
+	limit time.Duration
+	// since is when a stream was last open, or an event last came.
+	since time.Time
+	// tries are those without an event.
+	tries int
+}
+
+func newPatience(limit time.Duration) *patience { return &patience{limit: limit, since: time.Now()} }
+
+// progressed takes note that an event came.
+func (p *patience) progressed() { p.since, p.tries = time.Now(), 0 }
+
+// closed takes note that a stream was open until now.
+func (p *patience) closed() { p.since = time.Now() }
+
+func (p *patience) remaining() time.Duration { return p.limit - time.Since(p.since) }
+
+// pause waits before the next try, at least for so long: until then, until the context ends, or until it is time to give up.
+func (p *patience) pause(ctx context.Context, least time.Duration) error {
+	bound := longestWait
+	if p.tries < 6 {
+		bound = min(firstWait<<p.tries, longestWait)
+	}
+	p.tries++
+	wait := max(rand.N(bound+1), least)
+	remaining := p.remaining()
+	timer := time.NewTimer(min(wait, max(remaining, 0)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	}
+	if wait >= remaining {
+		return errGaveUp
+	}
+	return nil
+}
+
+// bounded gives a context for one try, that ends where it does not answer for as long as the patience lasts; answered takes the bound away.
+func (p *patience) bounded(ctx context.Context) (try context.Context, answered func(), cancel context.CancelFunc) {
+	try, end := context.WithCancel(ctx)
+	timer := time.AfterFunc(max(p.remaining(), 0), end)
+	return try, func() { timer.Stop() }, func() { timer.Stop(); end() }
+}
