@@ -64,7 +64,7 @@ public final class Json {
    */
   public static String write(Object value) {
     if (value instanceof RawJson raw) {
-      return raw.text();
+      return requireUnicode(raw.text(), "the JSON text");
     }
     String text;
     try {
@@ -75,7 +75,7 @@ public final class Json {
     if (text.contains("NaN") || text.contains("Infinity")) {
       requireFinite(text);
     }
-    return text;
+    return requireUnicode(text, "the value");
   }
 
   /**

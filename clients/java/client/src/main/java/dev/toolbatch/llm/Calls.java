@@ -1,0 +1,49 @@
+package dev.toolbatch.llm;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.toolbatch.Call;
+import dev.toolbatch.Json;
+import dev.toolbatch.ToolReply;
+import dev.toolbatch.ToolbatchClient;
+import java.util.Optional;
+
+/** What the calls of models have in common. */
+final class Calls {
+  private static final int SHOWN_MAX = 60;
+
+  private Calls() {}
+
+  /** What a model reads of a call. */
+  record Answer(String content, boolean isError) {}
+
+  static Answer run(ToolbatchClient client, String taskId, Call call) {
+    ToolReply reply = client.callTool(taskId, call);
+    Optional<ToolReply.Failure> failure = reply.failure();
+    if (failure.isPresent()) {
+      return new Answer(failure.get().message(), true);
+    }
+    if (reply.awaitingJson().isPresent()) {
+      String content =
+          "{\"status\":\"awaiting\",\"await_id\":%s,\"result\":%s}"
+              .formatted(Json.write(reply.awaitId()), reply.awaitingJson().get());
+      return new Answer(content, false);
+    }
+    if (reply.resultOmitted()) {
+      return new Answer(client.stepResult(reply.stepId()), false);
+    }
+    return new Answer(reply.resultJson().orElse("null"), false);
+  }
+
+  static String text(JsonNode from, String member) {
+    JsonNode text = from.path(member);
+    if (!text.isTextual()) {
+      throw new IllegalArgumentException(member + ": expected a string, and found " + shown(text));
+    }
+    return text.textValue();
+  }
+
+  static String shown(JsonNode found) {
+    String text = found.isMissingNode() ? "nothing" : found.toString();
+    return text.length() > SHOWN_MAX ? text.substring(0, SHOWN_MAX) + "…" : text;
+  }
+}
