@@ -23,10 +23,8 @@ const (
 	OpenAI Format = "openai"
 )
 
-// anyObject is the schema of a tool that has none.
-const anyObject = `{"type":"object"}`
-
-// Definitions gives the tools of the client's list, as the model's API takes them. Errors are those of toolbatch.Client.Tools.
+// Definitions gives the tools of the client's list, as the model's API takes them. Errors are those of toolbatch.Client.Tools, and one that names the
+// tools whose names the API does not take: display names in the agent's list mend that.
 func Definitions(ctx context.Context, client *toolbatch.Client, format Format) ([]json.RawMessage, error) {
 	if err := format.check(); err != nil {
 		return nil, err
@@ -35,19 +33,17 @@ func Definitions(ctx context.Context, client *toolbatch.Client, format Format) (
 	if err != nil {
 		return nil, err
 	}
+	var misfits []error
 	definitions := make([]json.RawMessage, len(tools))
 	for place, tool := range tools {
-		schema := tool.InputSchema
-		if schema == "" {
-			schema = anyObject
-		}
-		text, err := jsontext.Encode(format.definition(tool, schema))
+		misfits = append(misfits, format.misfit(tool.Name))
+		text, err := jsontext.Encode(format.definition(tool, objectSchema(tool.InputSchema)))
 		if err != nil {
 			return nil, fmt.Errorf("llm: the schema of tool %q: %w", tool.Name, err)
 		}
 		definitions[place] = json.RawMessage(text)
 	}
-	return definitions, nil
+	return definitions, errors.Join(misfits...)
 }
 
 // ToolCall runs a model's tool call, a tool_use block or an entry of tool_calls, in a task, and gives the tool_result block or the message of role tool
@@ -123,7 +119,7 @@ func (f Format) parse(call json.RawMessage) (made, error) {
 	return read, nil
 }
 
-func (f Format) definition(tool toolbatch.Tool, schema toolbatch.JSON) any {
+func (f Format) definition(tool toolbatch.Tool, schema any) any {
 	if f == Anthropic {
 		return anthropicTool{tool.Name, tool.Description, schema}
 	}

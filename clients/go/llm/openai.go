@@ -14,9 +14,9 @@ type openAITool struct {
 }
 
 type openAIFunction struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Parameters  toolbatch.JSON `json:"parameters"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  any    `json:"parameters"`
 }
 
 type openAIMessage struct {
