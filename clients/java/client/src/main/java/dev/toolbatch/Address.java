@@ -2,6 +2,7 @@ package dev.toolbatch;
 
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
@@ -40,13 +41,17 @@ record Address(NettyChannelBuilder channel, Runnable release) {
     if (uri.getHost() == null) {
       throw unusable(server, "it names no host");
     }
-    if (uri.getUserInfo() != null || uri.getQuery() != null || uri.getFragment() != null || uri.getPath().length() > 1) {
+    if (uri.getUserInfo() != null
+        || uri.getQuery() != null
+        || uri.getFragment() != null
+        || uri.getPath().length() > 1) {
       throw unusable(server, "there is more than a host and a port");
     }
     if ("http".equals(uri.getScheme())) {
       requireNone(server, tls);
       int port = uri.getPort() < 0 ? 80 : uri.getPort();
-      return new Address(NettyChannelBuilder.forAddress(uri.getHost(), port).usePlaintext(), () -> {});
+      return new Address(
+          NettyChannelBuilder.forAddress(uri.getHost(), port).usePlaintext(), () -> {});
     }
     if (!"https".equals(uri.getScheme())) {
       throw unusable(server, "its scheme is none of these");
@@ -62,11 +67,13 @@ record Address(NettyChannelBuilder channel, Runnable release) {
         context.trustManager(file(tls.authority(), "the authority"));
       }
       if (tls.certificate() != null) {
-        context.keyManager(file(tls.certificate(), "the certificate"), file(tls.key(), "the certificate's key"));
+        context.keyManager(
+            file(tls.certificate(), "the certificate"), file(tls.key(), "the certificate's key"));
       }
       return channel.sslContext(context.build());
     } catch (SSLException wrong) {
-      throw new IllegalArgumentException("TLS cannot be set up with these PEM files: " + wrong.getMessage(), wrong);
+      throw new IllegalArgumentException(
+          "TLS cannot be set up with these PEM files: " + wrong.getMessage(), wrong);
     }
   }
 
@@ -81,16 +88,19 @@ record Address(NettyChannelBuilder channel, Runnable release) {
     requireNone(server, tls);
     if (!Epoll.isAvailable()) {
       throw new IllegalArgumentException(
-          "%s: Unix sockets need Linux on x86-64 or ARM 64; give an http:// address".formatted(server),
+          "%s: Unix sockets need Linux on x86-64 or ARM 64; give an http:// address"
+              .formatted(server),
           Epoll.unavailabilityCause());
     }
-    var group = 
+    var group =
         new MultiThreadIoEventLoopGroup(
             1, new DefaultThreadFactory("toolbatch-unix", true), EpollIoHandler.newFactory());
     NettyChannelBuilder channel =
         NettyChannelBuilder.forAddress(new DomainSocketAddress(path))
             .eventLoopGroup(group)
             .channelType(EpollDomainSocketChannel.class, DomainSocketAddress.class)
+            // Unset: it is TCP's, and set by default.
+            .withOption(ChannelOption.SO_KEEPALIVE, null)
             .overrideAuthority("localhost")
             .usePlaintext();
     return new Address(channel, () -> group.shutdownGracefully(0, 1, TimeUnit.SECONDS));
@@ -99,7 +109,8 @@ record Address(NettyChannelBuilder channel, Runnable release) {
   private static File file(Path path, String what) {
     File file = path.toFile();
     if (!file.isFile() || !file.canRead()) {
-      throw new IllegalArgumentException("%s cannot be read: there is no readable file %s".formatted(what, path));
+      throw new IllegalArgumentException(
+          "%s cannot be read: there is no readable file %s".formatted(what, path));
     }
     return file;
   }

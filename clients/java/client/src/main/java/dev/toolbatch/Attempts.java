@@ -9,7 +9,10 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 
-/** Does one request, again and again where that is safe and the server is away, within the caller's deadline. */
+/**
+ * Does one request, again and again where that is safe and the server is away, within the caller's
+ * deadline.
+ */
 final class Attempts {
   private final Connection connection;
   private final Duration deadline;
@@ -37,10 +40,13 @@ final class Attempts {
       return attempt.apply(connection.channel(), Connection.within(left()));
     } catch (StatusRuntimeException failed) {
       Refusal refusal = refusal(failed);
-      if (!refusal.isTransient(failed.getStatus()) || failed.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
+      if (!refusal.isTransient(failed.getStatus())
+          || failed.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
         throw refusal.toException(failed.getStatus());
       }
-      String message = "%s: %s did not answer (%s)".formatted(what, connection.server(), Failures.text(failed.getStatus()));
+      String message =
+          "%s: %s did not answer (%s)"
+              .formatted(what, connection.server(), Failures.text(failed.getStatus()));
       throw new UnavailableException(message, "", 0, failed);
     }
   }
@@ -101,6 +107,7 @@ final class Attempts {
   }
 
   private DeadlineExceededException exceeded(Throwable cause) {
-    return new DeadlineExceededException("%s: the deadline of %s passed".formatted(what, deadline), cause);
+    return new DeadlineExceededException(
+        "%s: the deadline of %s passed".formatted(what, deadline), cause);
   }
 }

@@ -10,7 +10,10 @@ final class Backoff {
 
   private long bound = FIRST;
 
-  /** The next wait in nanoseconds, at least what the server asked for, where it did ({@code least} may be null). */
+  /**
+   * The next wait in nanoseconds, at least what the server asked for, where it did ({@code least}
+   * may be null).
+   */
   long next(Duration least) {
     long wait = ThreadLocalRandom.current().nextLong(bound + 1);
     bound = Math.min(bound * 2, LONGEST);

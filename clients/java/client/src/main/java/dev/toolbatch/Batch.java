@@ -6,8 +6,9 @@ import java.time.Duration;
 import java.util.UUID;
 
 /**
- * What to run. It has an id from the time that it is built, so running the same object again never doubles anything: it attaches
- * to the batch that the first time began. What is not set is left to the server's defaults.
+ * What to run. It has an id from the time that it is built, so running the same object again never
+ * doubles anything: it attaches to the batch that the first time began. What is not set is left to
+ * the server's defaults.
  */
 public final class Batch {
   private final ExecuteBatchRequest request;
@@ -97,7 +98,8 @@ public final class Batch {
      * @param tool as it appears in the agent's tool list
      * @param args what is written as a JSON object, or a {@link RawJson}
      * @return this
-     * @throws IllegalArgumentException where the arguments cannot be written as JSON, or are no object
+     * @throws IllegalArgumentException where the arguments cannot be written as JSON, or are no
+     *     object
      */
     public Builder call(String tool, Object args) {
       return call(Call.of(tool, args));
@@ -150,7 +152,8 @@ public final class Batch {
     /**
      * Makes lanes: calls with an equal value there run one at a time, in order. For parallel mode.
      *
-     * @param path dotted ({@code order.contract}) or a JSON Pointer ({@code /order/contract}) into each call's args
+     * @param path dotted ({@code order.contract}) or a JSON Pointer ({@code /order/contract}) into
+     *     each call's args
      * @return this
      */
     public Builder serializeOn(String path) {
@@ -172,7 +175,8 @@ public final class Batch {
     /**
      * Sets whether results come with the events.
      *
-     * @param include whether results under 4 KiB are inlined, up to 256 KiB a batch; the server's default is true
+     * @param include whether results under 4 KiB are inlined, up to 256 KiB a batch; the server's
+     *     default is true
      * @return this
      */
     public Builder includeResults(boolean include) {
@@ -226,7 +230,8 @@ public final class Batch {
     /**
      * Ends the description.
      *
-     * @return the batch; what breaks a rule of the contract is told by the server, all of it at once
+     * @return the batch; what breaks a rule of the contract is told by the server, all of it at
+     *     once
      * @throws IllegalStateException where there are both calls and a reference to calls
      */
     public Batch build() {

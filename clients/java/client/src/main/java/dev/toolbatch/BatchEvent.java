@@ -4,8 +4,8 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * What happened in a batch. Events of kinds that this version does not know are not given out, so a program has to expect any
- * of these and no fixed number of them.
+ * What happened in a batch. Events of kinds that this version does not know are not given out, so a
+ * program has to expect any of these and no fixed number of them.
  */
 public sealed interface BatchEvent {
   /**
@@ -18,7 +18,8 @@ public sealed interface BatchEvent {
   /**
    * The event's place in the batch's log.
    *
-   * @return from 1, without gaps; 0 on {@link CallProgress} and {@link BatchPlanned}, which are no part of the log
+   * @return from 1, without gaps; 0 on {@link CallProgress} and {@link BatchPlanned}, which are no
+   *     part of the log
    */
   long sequence();
 
@@ -37,7 +38,8 @@ public sealed interface BatchEvent {
    * @param time when it was made
    * @param calls one entry for each call, by index
    */
-  record BatchPlanned(String batchId, long sequence, Instant time, List<PlannedCall> calls) implements BatchEvent {}
+  record BatchPlanned(String batchId, long sequence, Instant time, List<PlannedCall> calls)
+      implements BatchEvent {}
 
   /**
    * The batch was accepted, and runs to its end whatever becomes of the client.
@@ -51,7 +53,13 @@ public sealed interface BatchEvent {
    * @param options the options in force
    */
   record BatchStarted(
-      String batchId, long sequence, Instant time, String taskId, String agentId, int total, BatchOptions options)
+      String batchId,
+      long sequence,
+      Instant time,
+      String taskId,
+      String agentId,
+      int total,
+      BatchOptions options)
       implements BatchEvent {}
 
   /**
@@ -67,7 +75,14 @@ public sealed interface BatchEvent {
    * @param attempt 1 for the first; retries and reruns count on
    */
   record CallStarted(
-      String batchId, long sequence, Instant time, int index, String tool, String key, String stepId, int attempt)
+      String batchId,
+      long sequence,
+      Instant time,
+      int index,
+      String tool,
+      String key,
+      String stepId,
+      int attempt)
       implements BatchEvent {}
 
   /**
@@ -124,7 +139,8 @@ public sealed interface BatchEvent {
    * @param time when it was recorded
    * @param result which end it was
    */
-  record CallFinished(String batchId, long sequence, Instant time, CallResult result) implements BatchEvent {}
+  record CallFinished(String batchId, long sequence, Instant time, CallResult result)
+      implements BatchEvent {}
 
   /**
    * A server that restarted took the batch up again.
@@ -134,7 +150,8 @@ public sealed interface BatchEvent {
    * @param time when it was recorded
    * @param inDoubt the calls that were in flight at the interruption, ascending
    */
-  record BatchResumed(String batchId, long sequence, Instant time, List<Integer> inDoubt) implements BatchEvent {}
+  record BatchResumed(String batchId, long sequence, Instant time, List<Integer> inDoubt)
+      implements BatchEvent {}
 
   /**
    * The batch is over: its last event.
@@ -144,5 +161,6 @@ public sealed interface BatchEvent {
    * @param time when it was recorded
    * @param summary how it went, with every call's result
    */
-  record BatchFinished(String batchId, long sequence, Instant time, BatchSummary summary) implements BatchEvent {}
+  record BatchFinished(String batchId, long sequence, Instant time, BatchSummary summary)
+      implements BatchEvent {}
 }

@@ -8,7 +8,10 @@ public enum BatchMode {
   SEQUENTIAL,
   /** Several at once, started in the order given as far as lanes allow. */
   PARALLEL,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final BatchMode[] VALUES = values();
@@ -19,7 +22,8 @@ public enum BatchMode {
 
   int number() {
     if (this == UNKNOWN) {
-      throw new IllegalArgumentException("UNKNOWN cannot be asked for: it stands for values that this client does not know");
+      throw new IllegalArgumentException(
+          "UNKNOWN cannot be asked for: it stands for values that this client does not know");
     }
     return ordinal();
   }

@@ -60,7 +60,9 @@ public record BatchOptions(dev.toolbatch.v1.BatchOptions proto) {
    * @return nothing where it is the tool's or the server's
    */
   public Optional<Duration> callTimeout() {
-    return proto.hasCallTimeout() ? Optional.of(Times.of(proto.getCallTimeout())) : Optional.empty();
+    return proto.hasCallTimeout()
+        ? Optional.of(Times.of(proto.getCallTimeout()))
+        : Optional.empty();
   }
 
   /**

@@ -12,7 +12,10 @@ public enum BatchStatus {
   PARTIAL,
   /** No call is completed, skipped or awaiting. */
   FAILED,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final BatchStatus[] VALUES = values();

@@ -17,11 +17,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Follows one batch to its end over as many connections as that takes. Everything that happens is put in a row by a
- * {@link SynchronizationContext}, so nothing here is locked, and the subscriber hears one thing at a time.
+ * Follows one batch to its end over as many connections as that takes. Everything that happens is
+ * put in a row by a {@link SynchronizationContext}, so nothing here is locked, and the subscriber
+ * hears one thing at a time.
  */
 final class BatchStream implements Flow.Subscription {
   private final Connection connection;
+
   /** Null where a batch is watched that somebody else began. */
   private final ExecuteBatchRequest execute;
 
@@ -30,7 +32,8 @@ final class BatchStream implements Flow.Subscription {
   private final long deadlineAt;
   private final String batchId;
   private final long after;
-  private final SynchronizationContext row = new SynchronizationContext((thread, error) -> fail(error));
+  private final SynchronizationContext row =
+      new SynchronizationContext((thread, error) -> fail(isClosed() ? Failures.closed() : error));
   private final Backoff backoff = new Backoff();
 
   private long lastSequence;
@@ -41,6 +44,7 @@ final class BatchStream implements Flow.Subscription {
   private boolean done;
   private ScheduledHandle deadlineTimer;
   private ScheduledHandle attemptTimer;
+
   /** Runs while no stream is open. */
   private ScheduledHandle giveUpTimer;
 
@@ -64,7 +68,11 @@ final class BatchStream implements Flow.Subscription {
     this.subscriber = subscriber;
   }
 
-  static void run(Connection connection, Batch batch, Duration deadline, Flow.Subscriber<? super BatchEvent> subscriber) {
+  static void run(
+      Connection connection,
+      Batch batch,
+      Duration deadline,
+      Flow.Subscriber<? super BatchEvent> subscriber) {
     new BatchStream(connection, batch.request(), batch.batchId(), 0, deadline, subscriber).start();
   }
 
@@ -77,7 +85,14 @@ final class BatchStream implements Flow.Subscription {
     new BatchStream(connection, null, batchId, afterSequence, deadline, subscriber).start();
   }
 
+  private boolean isClosed() {
+    return connection.isClosed();
+  }
+
   private void start() {
+    if (isClosed()) {
+      throw Failures.closed();
+    }
     row.execute(
         () -> {
           subscriber.onSubscribe(this);
@@ -85,7 +100,8 @@ final class BatchStream implements Flow.Subscription {
             return;
           }
           if (deadline != null) {
-            deadlineTimer = after(deadlineAt - System.nanoTime(), () -> fail(deadlineExceeded(null)));
+            deadlineTimer =
+                after(deadlineAt - System.nanoTime(), () -> fail(deadlineExceeded(null)));
           }
           armGiveUp();
           attempt();
@@ -97,7 +113,9 @@ final class BatchStream implements Flow.Subscription {
     row.execute(
         () -> {
           if (more <= 0) {
-            fail(new IllegalArgumentException("asked for " + more + " events: expected a number above 0"));
+            fail(
+                new IllegalArgumentException(
+                    "asked for " + more + " events: expected a number above 0"));
             return;
           }
           demand = demand + more < 0 ? Long.MAX_VALUE : demand + more;
@@ -120,7 +138,8 @@ final class BatchStream implements Flow.Subscription {
     }
   }
 
-  private <Q, A> void open(MethodDescriptor<Q, A> method, Q request, Function<A, dev.toolbatch.v1.BatchEvent> event) {
+  private <Q, A> void open(
+      MethodDescriptor<Q, A> method, Q request, Function<A, dev.toolbatch.v1.BatchEvent> event) {
     long left = deadline == null ? Long.MAX_VALUE : deadlineAt - System.nanoTime();
     ClientCall<Q, A> opened = connection.channel().newCall(method, Connection.within(left));
     call = opened;
@@ -211,7 +230,7 @@ final class BatchStream implements Flow.Subscription {
   }
 
   private void lose(String why, Duration retryDelay, Throwable cause) {
-    if (connection.isClosed()) {
+    if (isClosed()) {
       fail(Failures.closed());
       return;
     }
@@ -227,7 +246,10 @@ final class BatchStream implements Flow.Subscription {
     giveUpTimer =
         after(
             Times.nanos(connection.giveUpAfter()),
-            () -> fail(Failures.givenUp(connection, "batch " + batchId, batchId, lastSequence, lost, lostCause)));
+            () ->
+                fail(
+                    Failures.givenUp(
+                        connection, "batch " + batchId, batchId, lastSequence, lost, lostCause)));
   }
 
   private ScheduledHandle after(long nanos, Runnable task) {

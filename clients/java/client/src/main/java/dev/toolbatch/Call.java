@@ -7,13 +7,18 @@ import java.util.Objects;
  * One call of a batch.
  *
  * @param tool as it appears in the agent's tool list, 1 to 256 bytes
- * @param argsJson the arguments, a JSON object as text; it reaches the tool byte for byte, and empty means {@code {}}
- * @param key stable identity in the task, at most 512 bytes: a call with a key runs at most once; empty means none
+ * @param argsJson the arguments, a JSON object as text; it reaches the tool byte for byte, and
+ *     empty means {@code {}}
+ * @param key stable identity in the task, at most 512 bytes: a call with a key runs at most once;
+ *     empty means none
  */
 public record Call(String tool, String argsJson, String key) {
   /**
    * Takes a call's parts.
    *
+   * @param tool as it appears in the agent's tool list
+   * @param argsJson a JSON object as text; empty means {@code {}}
+   * @param key stable identity in the task; empty means none
    * @throws IllegalArgumentException where one holds half a surrogate pair
    */
   public Call {
@@ -36,9 +41,11 @@ public record Call(String tool, String argsJson, String key) {
    * A call with arguments.
    *
    * @param tool as it appears in the agent's tool list
-   * @param args a map, a record, a JsonNode or whatever else is written as a JSON object; or a {@link RawJson}
+   * @param args a map, a record, a JsonNode or whatever else is written as a JSON object; or a
+   *     {@link RawJson}
    * @return the call, without a key
-   * @throws IllegalArgumentException where the arguments cannot be written as JSON, or are no object
+   * @throws IllegalArgumentException where the arguments cannot be written as JSON, or are no
+   *     object
    */
   public static Call of(String tool, Object args) {
     return new Call(tool, argsText(tool, args), "");
@@ -62,7 +69,8 @@ public record Call(String tool, String argsJson, String key) {
     if (!text.startsWith("{")) {
       String shown = text.length() > 60 ? text.substring(0, 60) + "…" : text;
       throw new IllegalArgumentException(
-          "the args of %s have to be a JSON object, but are %s; JSON text is given as a RawJson".formatted(tool, shown));
+          "the args of %s have to be a JSON object, but are %s; JSON text is given as a RawJson"
+              .formatted(tool, shown));
     }
     return text;
   }

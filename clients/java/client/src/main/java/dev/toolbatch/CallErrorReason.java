@@ -24,7 +24,10 @@ public enum CallErrorReason {
   IN_DOUBT,
   /** The backend's answer is no valid result; the tool ran. */
   BAD_RESPONSE,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final CallErrorReason[] VALUES = values();

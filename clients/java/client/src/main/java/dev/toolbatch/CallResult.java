@@ -67,7 +67,8 @@ public record CallResult(dev.toolbatch.v1.CallResult proto) {
   /**
    * The result's text.
    *
-   * @return JSON byte for byte; nothing where there is none, or where it is {@link #resultOmitted() omitted}
+   * @return JSON byte for byte; nothing where there is none, or where it is {@link #resultOmitted()
+   *     omitted}
    */
   public Optional<String> resultJson() {
     return Optional.of(proto.getResultJson()).filter(text -> !text.isEmpty());
@@ -77,7 +78,8 @@ public record CallResult(dev.toolbatch.v1.CallResult proto) {
    * The result's value, read anew each time.
    *
    * @return nothing where there is no result, or where it is {@link #resultOmitted() omitted}
-   * @throws IllegalArgumentException where it is nested deeper than 1000 levels, or has a number of more than 100,000 digits
+   * @throws IllegalArgumentException where it is nested deeper than 1000 levels, or has a number of
+   *     more than 100,000 digits
    */
   public Optional<JsonNode> value() {
     return resultJson().map(Json::parse);
@@ -96,8 +98,8 @@ public record CallResult(dev.toolbatch.v1.CallResult proto) {
   }
 
   /**
-   * Whether there is a result that is not here, as it is large or was not asked for: {@link ToolbatchClient#stepResult(String)}
-   * reads it.
+   * Whether there is a result that is not here, as it is large or was not asked for: {@link
+   * ToolbatchClient#stepResult(String)} reads it.
    *
    * @return true where it is on the step alone
    */

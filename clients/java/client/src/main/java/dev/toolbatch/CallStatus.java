@@ -16,7 +16,10 @@ public enum CallStatus {
   AWAITING,
   /** It runs; only on a step. */
   RUNNING,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final CallStatus[] VALUES = values();

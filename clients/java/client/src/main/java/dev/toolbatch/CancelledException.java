@@ -1,6 +1,9 @@
 package dev.toolbatch;
 
-/** The thread that waited was interrupted; its interrupt flag is set again. A batch that was accepted goes on. */
+/**
+ * The thread that waited was interrupted; its interrupt flag is set again. A batch that was
+ * accepted goes on.
+ */
 public final class CancelledException extends ToolbatchException {
   private static final long serialVersionUID = 1L;
 

@@ -22,12 +22,18 @@ final class Connection implements AutoCloseable {
   private final Duration giveUpAfter;
   private final ScheduledThreadPoolExecutor timers;
 
-  Connection(ManagedChannel managed, Runnable release, String server, Metadata headers, Duration giveUpAfter) {
+  Connection(
+      ManagedChannel managed,
+      Runnable release,
+      String server,
+      Metadata headers,
+      Duration giveUpAfter) {
     this.managed = managed;
     this.release = release;
     this.server = server;
     this.giveUpAfter = giveUpAfter;
-    this.channel = ClientInterceptors.intercept(managed, MetadataUtils.newAttachHeadersInterceptor(headers));
+    this.channel =
+        ClientInterceptors.intercept(managed, MetadataUtils.newAttachHeadersInterceptor(headers));
     this.timers =
         new ScheduledThreadPoolExecutor(
             1,
@@ -64,7 +70,10 @@ final class Connection implements AutoCloseable {
     return server;
   }
 
-  /** Options of a call that may take so many nanoseconds; any time where that is {@link Long#MAX_VALUE}. */
+  /**
+   * Options of a call that may take so many nanoseconds; any time where that is {@link
+   * Long#MAX_VALUE}.
+   */
   static CallOptions within(long nanos) {
     return nanos == Long.MAX_VALUE
         ? CallOptions.DEFAULT

@@ -8,8 +8,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 
 /**
- * The events of a batch, in their order, each once; it waits for the next one, over lost connections and restarts of the server. It
- * can be gone through once, by one thread. Closing it ends the stream at once and leaves the batch running; any thread may do that.
+ * The events of a batch, in their order, each once; it waits for the next one, over lost
+ * connections and restarts of the server. It can be gone through once, by one thread. Closing it
+ * ends the stream at once and leaves the batch running; any thread may do that.
  *
  * <p>{@link #hasNext()} and {@link #next()} throw
  *
@@ -17,10 +18,12 @@ import java.util.function.Consumer;
  *   <li>{@link RefusedException} where the server refuses the request,
  *   <li>{@link UnavailableException} where it was away for too long,
  *   <li>{@link DeadlineExceededException} where the deadline passed,
- *   <li>{@link CancelledException} where the waiting thread is interrupted; the stream is closed then.
+ *   <li>{@link CancelledException} where the waiting thread is interrupted; the stream is closed
+ *       then.
  * </ul>
  */
-public final class EventStream implements Iterable<BatchEvent>, Iterator<BatchEvent>, AutoCloseable {
+public final class EventStream
+    implements Iterable<BatchEvent>, Iterator<BatchEvent>, AutoCloseable {
   private static final int AHEAD = 16;
 
   private final String batchId;
@@ -30,7 +33,10 @@ public final class EventStream implements Iterable<BatchEvent>, Iterator<BatchEv
   private long lastSequence;
   private volatile boolean closed;
 
-  /** What a reader is told: an event, or that there is none any more. Of both fields at most one is set. */
+  /**
+   * What a reader is told: an event, or that there is none any more. Of both fields at most one is
+   * set.
+   */
   private record Signal(BatchEvent event, Throwable error) {}
 
   EventStream(String batchId, long afterSequence, Consumer<Flow.Subscriber<BatchEvent>> source) {

@@ -14,14 +14,21 @@ final class Events {
     Instant time = Times.of(event.getTime());
     return switch (event.getEventCase()) {
       case BATCH_PLANNED -> {
-        List<PlannedCall> calls = event.getBatchPlanned().getCallsList().stream().map(PlannedCall::new).toList();
+        List<PlannedCall> calls =
+            event.getBatchPlanned().getCallsList().stream().map(PlannedCall::new).toList();
         yield new BatchEvent.BatchPlanned(batchId, sequence, time, calls);
       }
       case BATCH_STARTED -> {
         var started = event.getBatchStarted();
         BatchOptions options = new BatchOptions(started.getOptions());
         yield new BatchEvent.BatchStarted(
-            batchId, sequence, time, started.getTaskId(), started.getAgentId(), started.getTotal(), options);
+            batchId,
+            sequence,
+            time,
+            started.getTaskId(),
+            started.getAgentId(),
+            started.getTotal(),
+            options);
       }
       case CALL_STARTED -> {
         var started = event.getCallStarted();

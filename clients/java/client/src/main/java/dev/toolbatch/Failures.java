@@ -22,11 +22,17 @@ final class Failures {
   }
 
   static UnavailableException givenUp(
-      Connection connection, String what, String batchId, long lastSequence, String why, Throwable cause) {
+      Connection connection,
+      String what,
+      String batchId,
+      long lastSequence,
+      String why,
+      Throwable cause) {
     String running =
         batchId.isEmpty()
             ? ""
-            : "; the batch may be running: watch %s after sequence %d".formatted(batchId, lastSequence);
+            : "; the batch may be running: watch %s after sequence %d"
+                .formatted(batchId, lastSequence);
     String message =
         "%s: gave up on %s after %s without it (%s)%s"
             .formatted(what, connection.server(), connection.giveUpAfter(), why, running);

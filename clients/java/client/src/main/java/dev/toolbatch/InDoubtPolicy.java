@@ -10,7 +10,10 @@ public enum InDoubtPolicy {
   LOOKUP,
   /** It is not run again: it fails with an unknown outcome, so it ran at most once. */
   FAIL,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final InDoubtPolicy[] VALUES = values();
@@ -21,7 +24,8 @@ public enum InDoubtPolicy {
 
   int number() {
     if (this == UNKNOWN) {
-      throw new IllegalArgumentException("UNKNOWN cannot be asked for: it stands for values that this client does not know");
+      throw new IllegalArgumentException(
+          "UNKNOWN cannot be asked for: it stands for values that this client does not know");
     }
     return ordinal();
   }

@@ -11,8 +11,9 @@ import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 /**
- * JSON text and Java values. Numbers keep their digits: whole ones of any size become integers, others {@link
- * java.math.BigDecimal}. Members keep their order, and text that is not ASCII is written as it is.
+ * JSON text and Java values. Numbers keep their digits: whole ones of any size become integers,
+ * others {@link java.math.BigDecimal}. Members keep their order, and text that is not ASCII is
+ * written as it is.
  */
 public final class Json {
   private static final int NESTING_MAX = 1000;
@@ -28,8 +29,8 @@ public final class Json {
    *
    * @param text the JSON text
    * @return the value; a JSON null is a node too
-   * @throws IllegalArgumentException where the text is not one JSON value, is nested deeper than 1000 levels, or has a number of
-   *     more than 100,000 digits
+   * @throws IllegalArgumentException where the text is not one JSON value, is nested deeper than
+   *     1000 levels, or has a number of more than 100,000 digits
    */
   public static JsonNode parse(String text) {
     return read(text, JsonNode.class);
@@ -48,7 +49,8 @@ public final class Json {
     try {
       return MAPPER.readValue(text, type);
     } catch (JsonProcessingException wrong) {
-      String what = type == JsonNode.class ? "a JSON value" : "JSON that fits " + type.getSimpleName();
+      String what =
+          type == JsonNode.class ? "a JSON value" : "JSON that fits " + type.getSimpleName();
       throw new IllegalArgumentException("expected " + what + ": " + reason(wrong), wrong);
     }
   }
@@ -56,11 +58,11 @@ public final class Json {
   /**
    * Writes a value as JSON.
    *
-   * @param value a {@link JsonNode}, a map, a collection, a record, text, a number, a boolean or null; of a {@link RawJson} the
-   *     text, as it is
+   * @param value a {@link JsonNode}, a map, a collection, a record, text, a number, a boolean or
+   *     null; of a {@link RawJson} the text, as it is
    * @return the JSON text
-   * @throws IllegalArgumentException where it cannot be written: a type that Jackson does not know, NaN or an infinity, or text
-   *     with half a surrogate pair
+   * @throws IllegalArgumentException where it cannot be written: a type that Jackson does not know,
+   *     NaN or an infinity, or text with half a surrogate pair
    */
   public static String write(Object value) {
     if (value instanceof RawJson raw) {
@@ -70,7 +72,8 @@ public final class Json {
     try {
       text = MAPPER.writeValueAsString(value);
     } catch (JsonProcessingException wrong) {
-      throw new IllegalArgumentException("the value cannot be written as JSON: " + reason(wrong), wrong);
+      throw new IllegalArgumentException(
+          "the value cannot be written as JSON: " + reason(wrong), wrong);
     }
     if (text.contains("NaN") || text.contains("Infinity")) {
       requireFinite(text);
@@ -92,9 +95,12 @@ public final class Json {
       if (!Character.isSurrogate(unit)) {
         continue;
       }
-      if (Character.isLowSurrogate(unit) || at + 1 == text.length() || !Character.isLowSurrogate(text.charAt(at + 1))) {
+      if (Character.isLowSurrogate(unit)
+          || at + 1 == text.length()
+          || !Character.isLowSurrogate(text.charAt(at + 1))) {
         throw new IllegalArgumentException(
-            "%s holds half a surrogate pair (U+%04X at %d), which UTF-8 cannot hold".formatted(what, (int) unit, at));
+            "%s holds half a surrogate pair (U+%04X at %d), which UTF-8 cannot hold"
+                .formatted(what, (int) unit, at));
       }
       at++;
     }
@@ -105,13 +111,17 @@ public final class Json {
     try {
       MAPPER.readTree(text);
     } catch (JsonProcessingException wrong) {
-      throw new IllegalArgumentException("JSON has no NaN and no infinity, and the value holds one", wrong);
+      throw new IllegalArgumentException(
+          "JSON has no NaN and no infinity, and the value holds one", wrong);
     }
   }
 
   private static String reason(JsonProcessingException wrong) {
     var at = wrong.getLocation();
-    String where = at == null || at.getLineNr() < 1 ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
+    String where =
+        at == null || at.getLineNr() < 1
+            ? ""
+            : " at line " + at.getLineNr() + ", column " + at.getColumnNr();
     return wrong.getOriginalMessage() + where;
   }
 

@@ -11,6 +11,7 @@ public record RawJson(String text) {
   /**
    * Takes the text as it is.
    *
+   * @param text any JSON value
    * @throws NullPointerException where it is null
    */
   public RawJson {

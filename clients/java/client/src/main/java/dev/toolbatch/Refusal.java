@@ -15,7 +15,10 @@ import java.util.Map;
 
 /** What a status says beyond its code. {@code retryDelay} is null where there is none. */
 record Refusal(
-    String reason, Map<String, String> metadata, List<RefusedException.Violation> violations, Duration retryDelay) {
+    String reason,
+    Map<String, String> metadata,
+    List<RefusedException.Violation> violations,
+    Duration retryDelay) {
 
   /** Transport faults that grpc-java reports as INTERNAL or UNKNOWN. */
   private static final List<String> TRANSPORT_FAULTS =
@@ -42,7 +45,9 @@ record Refusal(
         } else if (detail.is(BadRequest.class)) {
           violations =
               detail.unpack(BadRequest.class).getFieldViolationsList().stream()
-                  .map(found -> new RefusedException.Violation(found.getField(), found.getDescription()))
+                  .map(
+                      found ->
+                          new RefusedException.Violation(found.getField(), found.getDescription()))
                   .toList();
         } else if (detail.is(RetryInfo.class)) {
           retryDelay = Times.of(detail.unpack(RetryInfo.class).getRetryDelay());

@@ -6,12 +6,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The server refused the request. Nothing of it was done, unless {@link #status()} says that this is not known. */
+/**
+ * The server refused the request. Nothing of it was done, unless {@link #status()} says that this
+ * is not known.
+ */
 public final class RefusedException extends ToolbatchException {
   private static final long serialVersionUID = 1L;
 
+  /** The gRPC status. */
   private final Status.Code status;
+
+  /** The stable reason. */
   private final String reason;
+
   private final transient Refusal refusal;
 
   /**

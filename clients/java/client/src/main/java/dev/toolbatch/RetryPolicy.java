@@ -3,15 +3,17 @@ package dev.toolbatch;
 import java.time.Duration;
 
 /**
- * When and how often a failed attempt of a call is repeated: only where the tool says that it can be, or where the request never
- * left.
+ * When and how often a failed attempt of a call is repeated: only where the tool says that it can
+ * be, or where the request never left.
  *
  * @param maxAttempts 1 to 10, the first included; 0 leaves it to the server, which repeats nothing
- * @param initialBackoff the wait before the second attempt, up to 10 min; null leaves it to the server (100 ms)
+ * @param initialBackoff the wait before the second attempt, up to 10 min; null leaves it to the
+ *     server (100 ms)
  * @param maxBackoff the longest wait, up to 10 min; null leaves it to the server (10 s)
  * @param backoffMultiplier how each wait grows, 1 to 10; 0 leaves it to the server (2)
  */
-public record RetryPolicy(int maxAttempts, Duration initialBackoff, Duration maxBackoff, double backoffMultiplier) {
+public record RetryPolicy(
+    int maxAttempts, Duration initialBackoff, Duration maxBackoff, double backoffMultiplier) {
   /**
    * Repeats with the server's waits.
    *

@@ -68,7 +68,8 @@ public record Step(dev.toolbatch.v1.Step proto) {
    * The result's value, read anew each time.
    *
    * @return nothing where {@link #resultJson()} gives nothing
-   * @throws IllegalArgumentException where it is nested deeper than 1000 levels, or has a number of more than 100,000 digits
+   * @throws IllegalArgumentException where it is nested deeper than 1000 levels, or has a number of
+   *     more than 100,000 digits
    */
   public Optional<JsonNode> value() {
     return resultJson().map(Json::parse);

@@ -14,7 +14,10 @@ public enum StopReason {
   TASK_ENDED,
   /** The server crashed three times in a row while the batch ran, and does not take it up again. */
   PARKED,
-  /** A value that this version of the client does not know; the message that it came in keeps its number. */
+  /**
+   * A value that this version of the client does not know; the message that it came in keeps its
+   * number.
+   */
   UNKNOWN;
 
   private static final StopReason[] VALUES = values();

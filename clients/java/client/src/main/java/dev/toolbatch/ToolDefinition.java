@@ -11,9 +11,11 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
  * @param inputSchemaJson JSON Schema of the arguments, as text; empty means any object
  * @param pauses whether it can wait for a person or another agent, so that no batch may call it
  */
-public record ToolDefinition(String name, String description, String inputSchemaJson, boolean pauses) {
+public record ToolDefinition(
+    String name, String description, String inputSchemaJson, boolean pauses) {
   static ToolDefinition of(dev.toolbatch.v1.Tool tool) {
-    return new ToolDefinition(tool.getName(), tool.getDescription(), tool.getInputSchemaJson(), tool.getPauses());
+    return new ToolDefinition(
+        tool.getName(), tool.getDescription(), tool.getInputSchemaJson(), tool.getPauses());
   }
 
   /**
@@ -23,6 +25,8 @@ public record ToolDefinition(String name, String description, String inputSchema
    * @throws IllegalArgumentException where the text is no JSON
    */
   public JsonNode inputSchema() {
-    return inputSchemaJson.isBlank() ? JsonNodeFactory.instance.objectNode() : Json.parse(inputSchemaJson);
+    return inputSchemaJson.isBlank()
+        ? JsonNodeFactory.instance.objectNode()
+        : Json.parse(inputSchemaJson);
   }
 }

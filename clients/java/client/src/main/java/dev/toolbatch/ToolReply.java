@@ -13,7 +13,8 @@ public record ToolReply(CallToolResponse proto) {
    * What went wrong.
    *
    * @param message for people and models, up to 64 KiB
-   * @param code the tool's own, or the name of the rule that refused the call; empty where there is none
+   * @param code the tool's own, or the name of the rule that refused the call; empty where there is
+   *     none
    * @param retryable whether a repeat can succeed, as this attempt changed nothing
    * @param outcomeUnknown whether the call may have taken effect all the same
    */
@@ -22,11 +23,13 @@ public record ToolReply(CallToolResponse proto) {
   /**
    * The result's text.
    *
-   * @return JSON byte for byte; nothing where the call failed, waits for a review, or where its result is over 3 MiB: {@link
-   *     ToolbatchClient#stepResult(String)} reads it
+   * @return JSON byte for byte; nothing where the call failed, waits for a review, or where its
+   *     result is over 3 MiB: {@link ToolbatchClient#stepResult(String)} reads it
    */
   public Optional<String> resultJson() {
-    boolean here = proto.getOutcomeCase() == CallToolResponse.OutcomeCase.RESULT_JSON && !proto.getResultOmitted();
+    boolean here =
+        proto.getOutcomeCase() == CallToolResponse.OutcomeCase.RESULT_JSON
+            && !proto.getResultOmitted();
     return here ? Optional.of(orNull(proto.getResultJson())) : Optional.empty();
   }
 
@@ -50,7 +53,11 @@ public record ToolReply(CallToolResponse proto) {
     }
     var failure = proto.getFailure();
     return Optional.of(
-        new Failure(failure.getMessage(), failure.getCode(), failure.getRetryable(), proto.getOutcomeUnknown()));
+        new Failure(
+            failure.getMessage(),
+            failure.getCode(),
+            failure.getRetryable(),
+            proto.getOutcomeUnknown()));
   }
 
   /**
@@ -68,7 +75,9 @@ public record ToolReply(CallToolResponse proto) {
    * @return JSON byte for byte; nothing where it does not wait
    */
   public Optional<String> awaitingJson() {
-    return proto.hasAwaiting() ? Optional.of(orNull(proto.getAwaiting().getResultJson())) : Optional.empty();
+    return proto.hasAwaiting()
+        ? Optional.of(orNull(proto.getAwaiting().getResultJson()))
+        : Optional.empty();
   }
 
   /**

@@ -26,9 +26,10 @@ import java.util.concurrent.Flow;
 /**
  * A connection to a toolbatch server, for any number of threads.
  *
- * <p>Batches and reads come back by themselves where the connection is lost or the server starts anew. Methods throw {@link
- * RefusedException}, {@link UnavailableException}, {@link DeadlineExceededException} or, where the thread is interrupted, {@link
- * CancelledException}; all are {@link ToolbatchException}. After {@link #close()} they throw {@link IllegalStateException}.
+ * <p>Batches and reads come back by themselves where the connection is lost or the server starts
+ * anew. Methods throw {@link RefusedException}, {@link UnavailableException}, {@link
+ * DeadlineExceededException} or, where the thread is interrupted, {@link CancelledException}; all
+ * are {@link ToolbatchException}. After {@link #close()} they throw {@link IllegalStateException}.
  */
 public final class ToolbatchClient implements AutoCloseable {
   private final Connection connection;
@@ -51,8 +52,8 @@ public final class ToolbatchClient implements AutoCloseable {
   /**
    * The same client with a deadline, as gRPC's stubs have it.
    *
-   * @param duration how long each run, result, watch or other request may take from its beginning, over all its attempts; above
-   *     zero
+   * @param duration how long each run, result, watch or other request may take from its beginning,
+   *     over all its attempts; above zero
    * @return a client on the same connection, which closing either closes
    */
   public ToolbatchClient withDeadline(Duration duration) {
@@ -66,7 +67,8 @@ public final class ToolbatchClient implements AutoCloseable {
    * @return its events from the first; closing them leaves the batch running
    */
   public EventStream run(Batch batch) {
-    return new EventStream(batch.batchId(), 0, reader -> BatchStream.run(connection, batch, deadline, reader));
+    return new EventStream(
+        batch.batchId(), 0, reader -> BatchStream.run(connection, batch, deadline, reader));
   }
 
   /**
@@ -106,8 +108,8 @@ public final class ToolbatchClient implements AutoCloseable {
    * Runs a batch without a thread that waits.
    *
    * @param batch what to run, not {@link Batch.Builder#validateOnly()}
-   * @return how it went; cancelling it ends the stream and leaves the batch running. What continues it must not block: it runs on
-   *     the connection's threads
+   * @return how it went; cancelling it ends the stream and leaves the batch running. What continues
+   *     it must not block: it runs on the connection's threads
    */
   public CompletableFuture<BatchSummary> resultAsync(Batch batch) {
     requireRun(batch);
@@ -120,10 +122,13 @@ public final class ToolbatchClient implements AutoCloseable {
    * The events of a batch for reactive code; it is run, or come back to, with each subscription.
    *
    * @param batch what to run
-   * @return its events, as many as are asked for; subscribers must not block: they run on the connection's threads
+   * @return its events, as many as are asked for; subscribers must not block: they run on the
+   *     connection's threads
    */
   public Flow.Publisher<BatchEvent> publisher(Batch batch) {
-    return subscriber -> BatchStream.run(connection, batch, deadline, Objects.requireNonNull(subscriber, "subscriber"));
+    return subscriber ->
+        BatchStream.run(
+            connection, batch, deadline, Objects.requireNonNull(subscriber, "subscriber"));
   }
 
   /**
@@ -142,13 +147,15 @@ public final class ToolbatchClient implements AutoCloseable {
    * Stops a batch: once this returns, no further call of it starts. Safe to repeat.
    *
    * @param batchId its id
-   * @param abortRunning whether running calls are cancelled, which leaves their outcome unknown; else they finish
+   * @param abortRunning whether running calls are cancelled, which leaves their outcome unknown;
+   *     else they finish
    * @return how it stands; still running where calls are
    */
   public BatchSummary cancelBatch(String batchId, boolean abortRunning) {
     CancelBatchRequest request =
         CancelBatchRequest.newBuilder().setBatchId(batchId).setAbortRunning(abortRunning).build();
-    var answer = once(BatchServiceGrpc.getCancelBatchMethod(), request, "cancelling batch " + batchId);
+    var answer =
+        once(BatchServiceGrpc.getCancelBatchMethod(), request, "cancelling batch " + batchId);
     return new BatchSummary(answer.getBatch().getSummary());
   }
 
@@ -156,14 +163,20 @@ public final class ToolbatchClient implements AutoCloseable {
    * Stores a value in a task, for {@link Batch.Builder#callsRef(String)}.
    *
    * @param taskId the task; it begins with this where it has not begun
-   * @param name letters, digits and {@code _}, no digit first; empty for the next free {@code VAR_n}
+   * @param name letters, digits and {@code _}, no digit first; empty for the next free {@code
+   *     VAR_n}
    * @param value what is written as JSON, at most 16 MiB; or a {@link RawJson}
    * @return the name
    */
   public String setVariable(String taskId, String name, Object value) {
     SetVariableRequest request =
-        SetVariableRequest.newBuilder().setTaskId(taskId).setName(name).setValueJson(Json.write(value)).build();
-    return once(TaskServiceGrpc.getSetVariableMethod(), request, "setting a variable of " + taskId).getName();
+        SetVariableRequest.newBuilder()
+            .setTaskId(taskId)
+            .setName(name)
+            .setValueJson(Json.write(value))
+            .build();
+    return once(TaskServiceGrpc.getSetVariableMethod(), request, "setting a variable of " + taskId)
+        .getName();
   }
 
   /**
@@ -197,8 +210,10 @@ public final class ToolbatchClient implements AutoCloseable {
     List<UsageRow> rows = new ArrayList<>();
     String page = "";
     do {
-      ListUsageRequest request = ListUsageRequest.newBuilder().setTaskId(taskId).setPageToken(page).build();
-      ListUsageResponse answer = read(TaskServiceGrpc.getListUsageMethod(), request, "the usage of " + taskId);
+      ListUsageRequest request =
+          ListUsageRequest.newBuilder().setTaskId(taskId).setPageToken(page).build();
+      ListUsageResponse answer =
+          read(TaskServiceGrpc.getListUsageMethod(), request, "the usage of " + taskId);
       answer.getRowsList().forEach(row -> rows.add(UsageRow.of(row)));
       page = answer.getNextPageToken();
     } while (!page.isEmpty());
@@ -223,7 +238,8 @@ public final class ToolbatchClient implements AutoCloseable {
   }
 
   /**
-   * Calls one tool directly, as a step of a task. It is not repeated where its answer is lost: with a key it is safe to call again.
+   * Calls one tool directly, as a step of a task. It is not repeated where its answer is lost: with
+   * a key it is safe to call again.
    *
    * @param taskId the task
    * @param call the tool, its arguments, and a key that finds the call's outcome again
@@ -237,12 +253,14 @@ public final class ToolbatchClient implements AutoCloseable {
             .setArgsJson(call.argsJson())
             .setContext(context)
             .build();
-    return new ToolReply(once(ToolServiceGrpc.getCallToolMethod(), request, "the call of " + call.tool()));
+    return new ToolReply(
+        once(ToolServiceGrpc.getCallToolMethod(), request, "the call of " + call.tool()));
   }
 
   /**
-   * The channel, for what this class does not have: give it to the stubs of {@code dev.toolbatch.v1}. The token goes with their
-   * requests; nothing is repeated, and errors are gRPC's.
+   * The channel, for what this class does not have: give it to the stubs of {@code
+   * dev.toolbatch.v1}. The token goes with their requests; nothing is repeated, and errors are
+   * gRPC's.
    *
    * @return the channel, which this client closes
    */
@@ -258,24 +276,28 @@ public final class ToolbatchClient implements AutoCloseable {
 
   private <Q, A> A read(MethodDescriptor<Q, A> method, Q request, String what) {
     return new Attempts(connection, deadline, what)
-        .repeated((channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
+        .repeated(
+            (channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
   }
 
   private <Q, A> A once(MethodDescriptor<Q, A> method, Q request, String what) {
     return new Attempts(connection, deadline, what)
-        .once((channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
+        .once(
+            (channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
   }
 
   private static void requireRun(Batch batch) {
     if (batch.request().getValidateOnly()) {
-      throw new IllegalArgumentException("a batch that is only validated has no result: run it, and read its plan");
+      throw new IllegalArgumentException(
+          "a batch that is only validated has no result: run it, and read its plan");
     }
   }
 
   private static void requireSequence(String batchId, long afterSequence) {
     Objects.requireNonNull(batchId, "batchId");
     if (afterSequence < 0) {
-      throw new IllegalArgumentException("the sequence to go on after has to be 0 or above, but is " + afterSequence);
+      throw new IllegalArgumentException(
+          "the sequence to go on after has to be 0 or above, but is " + afterSequence);
     }
   }
 }

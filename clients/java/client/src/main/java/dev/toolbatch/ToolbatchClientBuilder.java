@@ -29,8 +29,8 @@ public final class ToolbatchClientBuilder {
   /**
    * Names the server.
    *
-   * @param address {@code http://HOST:PORT}, {@code https://HOST:PORT} or {@code unix:/PATH}; left out, the environment's
-   *     {@code TOOLBATCH_SERVER}, else {@code http://127.0.0.1:50051}
+   * @param address {@code http://HOST:PORT}, {@code https://HOST:PORT} or {@code unix:/PATH}; left
+   *     out, the environment's {@code TOOLBATCH_SERVER}, else {@code http://127.0.0.1:50051}
    * @return this
    */
   public ToolbatchClientBuilder server(String address) {
@@ -41,8 +41,8 @@ public final class ToolbatchClientBuilder {
   /**
    * Gives the bearer token.
    *
-   * @param token as the server's configuration has it; left out, the environment's {@code TOOLBATCH_TOKEN}, else none. Empty
-   *     means none
+   * @param token as the server's configuration has it; left out, the environment's {@code
+   *     TOOLBATCH_TOKEN}, else none. Empty means none
    * @return this
    */
   public ToolbatchClientBuilder token(String token) {
@@ -100,7 +100,8 @@ public final class ToolbatchClientBuilder {
    * Makes the client. It connects with its first request.
    *
    * @return the client, to be closed
-   * @throws IllegalArgumentException where the address, the token, the tenant or a PEM file cannot be used
+   * @throws IllegalArgumentException where the address, the token, the tenant or a PEM file cannot
+   *     be used
    */
   public ToolbatchClient build() {
     Metadata headers = new Metadata();
@@ -119,12 +120,14 @@ public final class ToolbatchClientBuilder {
             .keepAliveTimeout(20, TimeUnit.SECONDS)
             .disableRetry()
             .build();
-    return new ToolbatchClient(new Connection(channel, address.release(), server, headers, giveUpAfter), null);
+    return new ToolbatchClient(
+        new Connection(channel, address.release(), server, headers, giveUpAfter), null);
   }
 
   private static String printable(String text, String what) {
     if (!text.chars().allMatch(unit -> unit > ' ' && unit < 0x7f)) {
-      throw new IllegalArgumentException(what + " has to be printable ASCII without blanks, and holds something else");
+      throw new IllegalArgumentException(
+          what + " has to be printable ASCII without blanks, and holds something else");
     }
     return text;
   }

@@ -1,14 +1,17 @@
 package dev.toolbatch;
 
 /**
- * The server could not be reached, or was lost and did not come back in time. A batch may be running all the same: {@link
- * ToolbatchClient#watch(String, long) watch} it by {@link #batchId()} from {@link #lastSequence()} on, or run the same {@link
- * Batch} again, which attaches to it.
+ * The server could not be reached, or was lost and did not come back in time. A batch may be
+ * running all the same: {@link ToolbatchClient#watch(String, long) watch} it by {@link #batchId()}
+ * from {@link #lastSequence()} on, or run the same {@link Batch} again, which attaches to it.
  */
 public final class UnavailableException extends ToolbatchException {
   private static final long serialVersionUID = 1L;
 
+  /** The batch that was followed. */
   private final String batchId;
+
+  /** How far it was followed. */
   private final long lastSequence;
 
   UnavailableException(String message, String batchId, long lastSequence, Throwable cause) {

@@ -87,8 +87,8 @@ public final class CallContext {
   }
 
   /**
-   * Names the logical call: the same for all its attempts, across restarts, and for nothing else. A tool that changes something
-   * keeps it, and must not act twice under one.
+   * Names the logical call: the same for all its attempts, across restarts, and for nothing else. A
+   * tool that changes something keeps it, and must not act twice under one.
    *
    * @return shaped as a UUID
    */
@@ -121,23 +121,27 @@ public final class CallContext {
    */
   public Optional<Duration> timeLeft() {
     return Optional.ofNullable(call.getDeadline())
-        .map(deadline -> Duration.ofNanos(Math.max(0, deadline.timeRemaining(TimeUnit.NANOSECONDS))));
+        .map(
+            deadline ->
+                Duration.ofNanos(Math.max(0, deadline.timeRemaining(TimeUnit.NANOSECONDS))));
   }
 
   /**
-   * Tells how far the call is, for tools that {@linkplain Tool.Builder#reportsProgress() report progress}; others tell nobody. Where
-   * it is told faster than it can be sent, some is left out.
+   * Tells how far the call is, for tools that {@linkplain Tool.Builder#reportsProgress() report
+   * progress}; others tell nobody. Where it is told faster than it can be sent, some is left out.
    *
    * @param done how much is done, in the tool's own unit
    * @param total how much there is to do; 0 where that is not known
    * @param message for people
    */
   public void progress(double done, double total, String message) {
-    progress.accept(ToolProgress.newBuilder().setProgress(done).setTotal(total).setMessage(message).build());
+    progress.accept(
+        ToolProgress.newBuilder().setProgress(done).setTotal(total).setMessage(message).build());
   }
 
   /**
-   * Tells what the call used, whatever its outcome. Where nothing is told it counts as one of {@code calls}.
+   * Tells what the call used, whatever its outcome. Where nothing is told it counts as one of
+   * {@code calls}.
    *
    * @param unit such as {@code pages} or {@code tokens}
    * @param quantity how many; finite and not negative
@@ -146,7 +150,8 @@ public final class CallContext {
   public void usage(String unit, double quantity) {
     if (!Double.isFinite(quantity) || quantity < 0) {
       throw new IllegalArgumentException(
-          "a used quantity has to be finite and not negative, but of %s it is %s".formatted(unit, quantity));
+          "a used quantity has to be finite and not negative, but of %s it is %s"
+              .formatted(unit, quantity));
     }
     synchronized (usage) {
       usage.add(UsageItem.newBuilder().setUnit(unit).setQuantity(quantity).build());

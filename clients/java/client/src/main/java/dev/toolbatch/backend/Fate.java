@@ -11,7 +11,9 @@ public final class Fate {
               .build());
   private static final Fate UNKNOWN =
       new Fate(
-          LookupCallResponse.newBuilder().setUnknown(LookupCallResponse.Unknown.getDefaultInstance()).build());
+          LookupCallResponse.newBuilder()
+              .setUnknown(LookupCallResponse.Unknown.getDefaultInstance())
+              .build());
 
   private final LookupCallResponse response;
 

@@ -26,7 +26,8 @@ import javax.net.ssl.SSLException;
 
 /** Where a backend listens, and what has to be cleared away after it. */
 record Listener(NettyServerBuilder server, String address, Runnable release) {
-  private static final Pattern HOST_PORT = Pattern.compile("(?:\\[([^\\]]+)\\]|([^:\\[\\]]+)):(\\d{1,5})");
+  private static final Pattern HOST_PORT =
+      Pattern.compile("(?:\\[([^\\]]+)\\]|([^:\\[\\]]+)):(\\d{1,5})");
   private static final String UNIX = "unix:";
 
   /** What TLS needs; the authority of clients is null where they need no certificate. */
@@ -70,7 +71,8 @@ record Listener(NettyServerBuilder server, String address, Runnable release) {
     try {
       server.sslContext(context.build());
     } catch (SSLException wrong) {
-      throw new IllegalArgumentException("TLS cannot be set up with these PEM files: " + wrong.getMessage(), wrong);
+      throw new IllegalArgumentException(
+          "TLS cannot be set up with these PEM files: " + wrong.getMessage(), wrong);
     }
   }
 
@@ -120,12 +122,14 @@ record Listener(NettyServerBuilder server, String address, Runnable release) {
     try {
       Files.deleteIfExists(path);
     } catch (IOException failed) {
-      throw new UncheckedIOException("the socket " + path + " of an earlier program cannot be removed", failed);
+      throw new UncheckedIOException(
+          "the socket " + path + " of an earlier program cannot be removed", failed);
     }
   }
 
   private static IllegalArgumentException unusable(String address, String why) {
     return new IllegalArgumentException(
-        "the address to listen on has to be HOST:PORT or unix:/PATH, but is \"%s\": %s".formatted(address, why));
+        "the address to listen on has to be HOST:PORT or unix:/PATH, but is \"%s\": %s"
+            .formatted(address, why));
   }
 }

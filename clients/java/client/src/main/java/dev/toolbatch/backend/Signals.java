@@ -3,8 +3,9 @@ package dev.toolbatch.backend;
 import java.lang.reflect.Proxy;
 
 /**
- * Handles SIGTERM and SIGINT, so that a program can end by itself and with its own code; the JVM's own way is to exit with 143 and
- * 130. {@code sun.misc.Signal} is no part of Java SE, hence it is looked for by name.
+ * Handles SIGTERM and SIGINT, so that a program can end by itself and with its own code; the JVM's
+ * own way is to exit with 143 and 130. {@code sun.misc.Signal} is no part of Java SE, hence it is
+ * looked for by name.
  */
 final class Signals implements AutoCloseable {
   private static final String[] NAMES = {"TERM", "INT"};
@@ -48,7 +49,8 @@ final class Signals implements AutoCloseable {
       try {
         set(NAMES[at], earlier[at]);
       } catch (ReflectiveOperationException absent) {
-        throw new IllegalStateException("a signal that could be handled cannot be given back", absent);
+        throw new IllegalStateException(
+            "a signal that could be handled cannot be given back", absent);
       }
     }
   }

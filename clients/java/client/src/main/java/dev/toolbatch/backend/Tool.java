@@ -31,7 +31,8 @@ public final class Tool<A> {
    *
    * @param <A> the type of the arguments
    * @param name 1 to 256 printable ASCII characters, single blanks inside at most
-   * @param type a record or class that Jackson makes from the arguments, {@link JsonNode} for any, or {@link RawJson} for their text
+   * @param type a record or class that Jackson makes from the arguments, {@link JsonNode} for any,
+   *     or {@link RawJson} for their text
    * @param function what the tool does
    * @return a builder
    * @throws IllegalArgumentException where the name cannot be a tool's
@@ -117,7 +118,8 @@ public final class Tool<A> {
     }
 
     /**
-     * Says that it can stop an agent or wait for a person or another agent, so that no batch may call it.
+     * Says that it can stop an agent or wait for a person or another agent, so that no batch may
+     * call it.
      *
      * @return this
      */
@@ -146,15 +148,16 @@ public final class Tool<A> {
     public Builder<A> timeout(Duration duration) {
       if (duration.isZero() || duration.isNegative()) {
         throw new IllegalArgumentException(
-            "the timeout of %s has to be above zero, but is %s".formatted(proto.getName(), duration));
+            "the timeout of %s has to be above zero, but is %s"
+                .formatted(proto.getName(), duration));
       }
       proto.getTimeoutBuilder().setSeconds(duration.getSeconds()).setNanos(duration.getNano());
       return this;
     }
 
     /**
-     * Tells what became of earlier attempts; with it, a batch whose policy is {@link dev.toolbatch.InDoubtPolicy#LOOKUP} repeats
-     * nothing.
+     * Tells what became of earlier attempts; with it, a batch whose policy is {@link
+     * dev.toolbatch.InDoubtPolicy#LOOKUP} repeats nothing.
      *
      * @param function looks one up
      * @return this

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Serves tools to a toolbatch server, with {@code grpc.health.v1} beside them. {@link #serve()} is a whole program; {@link #start()}
- * and {@link #stop()} are for one that does more.
+ * Serves tools to a toolbatch server, with {@code grpc.health.v1} beside them. {@link #serve()} is
+ * a whole program; {@link #start()} and {@link #stop()} are for one that does more.
  */
 public final class ToolBackend implements AutoCloseable {
   /** Args of a request of at most 16 MiB, and what is around them. */
@@ -35,7 +35,8 @@ public final class ToolBackend implements AutoCloseable {
   private final RunningCalls running = new RunningCalls();
   private boolean stopping;
 
-  ToolBackend(Map<String, Tool<?>> tools, Listener listener, Duration grace, ExecutorService executor) {
+  ToolBackend(
+      Map<String, Tool<?>> tools, Listener listener, Duration grace, ExecutorService executor) {
     this.listener = listener;
     this.grace = grace;
     this.own = executor == null ? threads() : null;
@@ -73,7 +74,8 @@ public final class ToolBackend implements AutoCloseable {
       server.start();
     } catch (IOException failed) {
       release();
-      throw new IOException("cannot listen on " + listener.address() + ": " + reason(failed), failed);
+      throw new IOException(
+          "cannot listen on " + listener.address() + ": " + reason(failed), failed);
     }
     return this;
   }
@@ -88,9 +90,10 @@ public final class ToolBackend implements AutoCloseable {
   }
 
   /**
-   * Serves until SIGTERM or SIGINT comes, or another thread stops it; then ends as {@link #stop()} does and returns, so that a program
-   * whose main method ends there exits with code 0. A second signal cancels what is running. Where the JVM gives no access to signals
-   * it is stopped as gracefully, and the exit code is the JVM's own (143 after SIGTERM).
+   * Serves until SIGTERM or SIGINT comes, or another thread stops it; then ends as {@link #stop()}
+   * does and returns, so that a program whose main method ends there exits with code 0. A second
+   * signal cancels what is running. Where the JVM gives no access to signals it is stopped as
+   * gracefully, and the exit code is the JVM's own (143 after SIGTERM).
    *
    * @throws IOException where the address cannot be listened on
    * @throws InterruptedException where the thread is interrupted; the backend is stopped then
@@ -131,8 +134,9 @@ public final class ToolBackend implements AutoCloseable {
   }
 
   /**
-   * Stops gracefully: health says NOT_SERVING, no new calls are taken, running ones have the grace period to finish, and what is not
-   * done by then is cancelled. It returns when all is over; where it is stopped already, when that is over.
+   * Stops gracefully: health says NOT_SERVING, no new calls are taken, running ones have the grace
+   * period to finish, and what is not done by then is cancelled. It returns when all is over; where
+   * it is stopped already, when that is over.
    */
   public synchronized void stop() {
     if (stopping) {
@@ -168,7 +172,10 @@ public final class ToolBackend implements AutoCloseable {
     stop();
   }
 
-  /** Waits for calls, and then for connections: one may bring a call until it has heard that it should not. */
+  /**
+   * Waits for calls, and then for connections: one may bring a call until it has heard that it
+   * should not.
+   */
   private void letFinish() throws InterruptedException {
     long until = System.nanoTime() + grace.toNanos();
     while (running.awaitNone(until)) {

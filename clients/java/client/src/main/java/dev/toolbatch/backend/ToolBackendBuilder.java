@@ -40,11 +40,13 @@ public final class ToolBackendBuilder {
    * @param name 1 to 256 printable ASCII characters
    * @param description for models and people
    * @param schema a JSON Schema of the arguments, as text
-   * @param type a record or class that Jackson makes from the arguments, {@link com.fasterxml.jackson.databind.JsonNode} for any,
-   *     or {@link dev.toolbatch.RawJson} for their text
+   * @param type a record or class that Jackson makes from the arguments, {@link
+   *     com.fasterxml.jackson.databind.JsonNode} for any, or {@link dev.toolbatch.RawJson} for
+   *     their text
    * @param function what the tool does
    * @return this
-   * @throws IllegalArgumentException where the name or the schema cannot be used, or there is a tool of the name
+   * @throws IllegalArgumentException where the name or the schema cannot be used, or there is a
+   *     tool of the name
    */
   public <A> ToolBackendBuilder tool(
       String name, String description, String schema, Class<A> type, ToolFunction<A> function) {
@@ -54,8 +56,8 @@ public final class ToolBackendBuilder {
   /**
    * Says where to listen.
    *
-   * @param address {@code HOST:PORT} ({@code [::1]:7001} for IPv6; port 0 takes a free one) or {@code unix:/PATH}; left out, {@code
-   *     127.0.0.1:7001}
+   * @param address {@code HOST:PORT} ({@code [::1]:7001} for IPv6; port 0 takes a free one) or
+   *     {@code unix:/PATH}; left out, {@code 127.0.0.1:7001}
    * @return this
    */
   public ToolBackendBuilder listen(String address) {
@@ -72,7 +74,8 @@ public final class ToolBackendBuilder {
    */
   public ToolBackendBuilder grace(Duration duration) {
     if (duration.isNegative()) {
-      throw new IllegalArgumentException("the grace period has to be 0 or above, but is " + duration);
+      throw new IllegalArgumentException(
+          "the grace period has to be 0 or above, but is " + duration);
     }
     grace = duration;
     return this;
@@ -81,7 +84,8 @@ public final class ToolBackendBuilder {
   /**
    * Runs functions elsewhere than on a thread for each running call.
    *
-   * @param executor such as one of virtual threads; the backend does not shut it down. A call that it rejects has not run
+   * @param executor such as one of virtual threads; the backend does not shut it down. A call that
+   *     it rejects has not run
    * @return this
    */
   public ToolBackendBuilder executor(ExecutorService executor) {
@@ -121,9 +125,11 @@ public final class ToolBackendBuilder {
    */
   public ToolBackend build() {
     if (certificate == null && clientAuthority != null) {
-      throw new IllegalArgumentException("clients can be asked for certificates where there is TLS alone: give tls(…) too");
+      throw new IllegalArgumentException(
+          "clients can be asked for certificates where there is TLS alone: give tls(…) too");
     }
-    Listener.Tls tls = certificate == null ? null : new Listener.Tls(certificate, key, clientAuthority);
+    Listener.Tls tls =
+        certificate == null ? null : new Listener.Tls(certificate, key, clientAuthority);
     return new ToolBackend(new LinkedHashMap<>(tools), Listener.at(address, tls), grace, executor);
   }
 }

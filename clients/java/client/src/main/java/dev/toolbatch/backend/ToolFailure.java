@@ -1,13 +1,17 @@
 package dev.toolbatch.backend;
 
 /**
- * A definite failure, thrown by a tool's function: the tool knows that it did not do what it was asked. Any other exception says
- * nothing certain, and its call counts as one whose outcome is unknown.
+ * A definite failure, thrown by a tool's function: the tool knows that it did not do what it was
+ * asked. Any other exception says nothing certain, and its call counts as one whose outcome is
+ * unknown.
  */
 public final class ToolFailure extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** The tool's own code. */
   private final String code;
+
+  /** Whether a repeat can succeed. */
   private final boolean retryable;
 
   /**

@@ -39,7 +39,9 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
     if (!request.getPageToken().isEmpty()) {
       String message = "page_token: expected none, as all tools are on one page, and found \"%s\"";
       answer.onError(
-          Status.INVALID_ARGUMENT.withDescription(message.formatted(request.getPageToken())).asRuntimeException());
+          Status.INVALID_ARGUMENT
+              .withDescription(message.formatted(request.getPageToken()))
+              .asRuntimeException());
       return;
     }
     ListToolsResponse.Builder response = ListToolsResponse.newBuilder();
@@ -85,11 +87,18 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
     M wrap(R response);
   }
 
-  /** Does the work on a thread of its own, which is interrupted where the call is cancelled, and answers. */
-  private <R, M> void start(String name, StreamObserver<M> answer, Wrapping<R, M> wrapping, Work<R> work) {
+  /**
+   * Does the work on a thread of its own, which is interrupted where the call is cancelled, and
+   * answers.
+   */
+  private <R, M> void start(
+      String name, StreamObserver<M> answer, Wrapping<R, M> wrapping, Work<R> work) {
     Tool<?> tool = tools.get(name);
     if (tool == null) {
-      answer.onError(Status.UNIMPLEMENTED.withDescription("there is no tool \"" + name + "\" here").asRuntimeException());
+      answer.onError(
+          Status.UNIMPLEMENTED
+              .withDescription("there is no tool \"" + name + "\" here")
+              .asRuntimeException());
       return;
     }
     // Without it, answering a call that was cancelled would throw.
@@ -108,17 +117,22 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
       executor.execute(whole);
     } catch (RejectedExecutionException full) {
       // Nothing ran: of all statuses, only this one says so.
-      answer.onError(Status.UNIMPLEMENTED.withDescription("no thread takes the call now").asRuntimeException());
+      answer.onError(
+          Status.UNIMPLEMENTED
+              .withDescription("no thread takes the call now")
+              .asRuntimeException());
     }
   }
 
-  private static <R, M> void answer(String name, StreamObserver<M> answer, Wrapping<R, M> wrapping, FutureTask<R> task) {
+  private static <R, M> void answer(
+      String name, StreamObserver<M> answer, Wrapping<R, M> wrapping, FutureTask<R> task) {
     synchronized (answer) {
       try {
         answer.onNext(wrapping.wrap(task.get()));
         answer.onCompleted();
       } catch (java.util.concurrent.CancellationException cancelled) {
-        answer.onError(Status.CANCELLED.withDescription("the call was cancelled").asRuntimeException());
+        answer.onError(
+            Status.CANCELLED.withDescription("the call was cancelled").asRuntimeException());
       } catch (java.util.concurrent.ExecutionException failed) {
         answer.onError(unknown(name, failed.getCause()));
       } catch (InterruptedException interrupted) {
@@ -132,17 +146,24 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
     if (thrown instanceof Unimplemented absent) {
       return Status.UNIMPLEMENTED.withDescription(absent.getMessage()).asRuntimeException();
     }
-    LOG.log(Level.ERROR, "the tool " + name + " threw what is no ToolFailure: its outcome is unknown", thrown);
-    return Status.UNKNOWN.withDescription("the tool " + name + " broke off; its log says why").asRuntimeException();
+    LOG.log(
+        Level.ERROR,
+        "the tool " + name + " threw what is no ToolFailure: its outcome is unknown",
+        thrown);
+    return Status.UNKNOWN
+        .withDescription("the tool " + name + " broke off; its log says why")
+        .asRuntimeException();
   }
 
-  private static <A> CallToolResponse call(Tool<A> tool, CallToolRequest request, Consumer<ToolProgress> progress)
-      throws Exception {
+  private static <A> CallToolResponse call(
+      Tool<A> tool, CallToolRequest request, Consumer<ToolProgress> progress) throws Exception {
     A args;
     try {
       args = tool.args(request.getArgsJson());
     } catch (IllegalArgumentException misfit) {
-      String message = "the args of %s do not fit, and nothing ran: %s".formatted(tool.name(), misfit.getMessage());
+      String message =
+          "the args of %s do not fit, and nothing ran: %s"
+              .formatted(tool.name(), misfit.getMessage());
       return Outcomes.of(new ToolFailure(message, "INVALID_ARGS", false)).build();
     }
     CallContext context = new CallContext(request.getContext(), Context.current(), progress);
@@ -155,9 +176,11 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
     return response.addAllUsage(context.used()).build();
   }
 
-  private static <A> LookupCallResponse lookUp(Tool<A> tool, LookupCallRequest request) throws Exception {
+  private static <A> LookupCallResponse lookUp(Tool<A> tool, LookupCallRequest request)
+      throws Exception {
     if (!tool.hasLookup()) {
-      throw new Unimplemented("the tool " + tool.name() + " cannot be asked about earlier attempts");
+      throw new Unimplemented(
+          "the tool " + tool.name() + " cannot be asked about earlier attempts");
     }
     CallContext context = new CallContext(request.getContext(), Context.current(), told -> {});
     return tool.lookUp(tool.args(request.getArgsJson()), context).toProto();

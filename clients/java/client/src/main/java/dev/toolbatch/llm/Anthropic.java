@@ -32,8 +32,8 @@ public final class Anthropic {
   }
 
   /**
-   * Runs the call that a model asks for, under the block's id as its key: done again after a lost answer, it finds what it began. A
-   * failure of the tool is an answer too.
+   * Runs the call that a model asks for, under the block's id as its key: done again after a lost
+   * answer, it finds what it began. A failure of the tool is an answer too.
    *
    * @param client runs it
    * @param taskId the task that it belongs to
@@ -43,12 +43,14 @@ public final class Anthropic {
    */
   public static ObjectNode toolResult(ToolbatchClient client, String taskId, JsonNode toolUse) {
     if (!"tool_use".equals(toolUse.path("type").asText())) {
-      throw new IllegalArgumentException("expected a block of type tool_use, and found type " + toolUse.path("type"));
+      throw new IllegalArgumentException(
+          "expected a block of type tool_use, and found type " + toolUse.path("type"));
     }
     String id = Calls.text(toolUse, "id");
     JsonNode input = toolUse.path("input");
     if (!input.isObject()) {
-      throw new IllegalArgumentException("input: expected an object, and found " + Calls.shown(input));
+      throw new IllegalArgumentException(
+          "input: expected an object, and found " + Calls.shown(input));
     }
     Calls.Answer answer =
         Calls.run(client, taskId, Call.of(Calls.text(toolUse, "name"), input).withKey(id));

@@ -22,10 +22,14 @@ final class Definitions {
     }
   }
 
-  /** The tool's schema as the APIs want it: one of an object, whose type and properties stand there. */
+  /**
+   * The tool's schema as the APIs want it: one of an object, whose type and properties stand there.
+   */
   static JsonNode schema(ToolDefinition tool) {
     ObjectNode schema =
-        tool.inputSchema() instanceof ObjectNode object ? object : JsonNodeFactory.instance.objectNode();
+        tool.inputSchema() instanceof ObjectNode object
+            ? object
+            : JsonNodeFactory.instance.objectNode();
     if (!schema.has("type")) {
       schema.put("type", "object");
     }

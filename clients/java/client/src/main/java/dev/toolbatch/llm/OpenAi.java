@@ -33,8 +33,8 @@ public final class OpenAi {
   }
 
   /**
-   * Runs the call that a model asks for, under the entry's id as its key: done again after a lost answer, it finds what it began. A
-   * failure of the tool is an answer too.
+   * Runs the call that a model asks for, under the entry's id as its key: done again after a lost
+   * answer, it finds what it began. A failure of the tool is an answer too.
    *
    * @param client runs it
    * @param taskId the task that it belongs to
@@ -45,11 +45,13 @@ public final class OpenAi {
   public static ObjectNode toolMessage(ToolbatchClient client, String taskId, JsonNode toolCall) {
     JsonNode function = toolCall.path("function");
     if (!function.isObject()) {
-      throw new IllegalArgumentException("function: expected an object, and found " + Calls.shown(function));
+      throw new IllegalArgumentException(
+          "function: expected an object, and found " + Calls.shown(function));
     }
     String id = Calls.text(toolCall, "id");
     Call call =
-        Call.of(Calls.text(function, "name"), new RawJson(Calls.text(function, "arguments"))).withKey(id);
+        Call.of(Calls.text(function, "name"), new RawJson(Calls.text(function, "arguments")))
+            .withKey(id);
     ObjectNode message = JsonNodeFactory.instance.objectNode();
     message.put("role", "tool").put("tool_call_id", id);
     return message.put("content", Calls.run(client, taskId, call).content());

@@ -27,12 +27,16 @@ final class BackendProgram {
       """
       {"type":"object","properties":{"message":{"type":"string"},"code":{"type":"string"},
        "retryable":{"type":"boolean"},"times":{"type":"integer"}},"required":["message"]}""";
-  private static final String REVIEW = "{\"type\":\"object\",\"properties\":{\"await_id\":{\"type\":\"string\"}}}";
-  private static final String COUNT = "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"integer\"}}}";
+  private static final String REVIEW =
+      "{\"type\":\"object\",\"properties\":{\"await_id\":{\"type\":\"string\"}}}";
+  private static final String COUNT =
+      "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"integer\"}}}";
   private static final String METER =
       "{\"type\":\"object\",\"properties\":{\"unit\":{\"type\":\"string\"},\"quantity\":{\"type\":\"number\"}}}";
-  private static final String LARGE = "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\"}}}";
-  private static final String GATE = "{\"type\":\"object\",\"properties\":{\"gate\":{\"type\":\"string\"}}}";
+  private static final String LARGE =
+      "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\"}}}";
+  private static final String GATE =
+      "{\"type\":\"object\",\"properties\":{\"gate\":{\"type\":\"string\"}}}";
   private static final String LEDGER =
       """
       {"type":"object","properties":{"entry":{"type":"string"},"gate":{"type":"string"}},"required":["entry"]}""";
@@ -66,25 +70,54 @@ final class BackendProgram {
   private ToolBackend backend(String address) {
     return ToolBackend.builder()
         .listen(address)
-        .tool("echo", "Gives its args back, byte for byte", ANY, RawJson.class, (args, context) -> args)
-        .tool("native", "Gives its args back, as a value", ANY, JsonNode.class, (args, context) -> args)
-        .tool("post_order", "Posts an order", POST_ORDER, Order.class, (order, context) -> post(order))
+        .tool(
+            "echo",
+            "Gives its args back, byte for byte",
+            ANY,
+            RawJson.class,
+            (args, context) -> args)
+        .tool(
+            "native",
+            "Gives its args back, as a value",
+            ANY,
+            JsonNode.class,
+            (args, context) -> args)
+        .tool(
+            "post_order",
+            "Posts an order",
+            POST_ORDER,
+            Order.class,
+            (order, context) -> post(order))
         .tool("fail", "Fails as it is told", FAIL, Failing.class, BackendProgram::fail)
         .tool("crash", "Breaks off", ANY, JsonNode.class, (args, context) -> crash())
         .tool("review", "Waits for a review", REVIEW, Review.class, (args, context) -> review(args))
-        .tool(Tool.builder("count", Count.class, BackendProgram::count).schema(COUNT).reportsProgress().build())
+        .tool(
+            Tool.builder("count", Count.class, BackendProgram::count)
+                .schema(COUNT)
+                .reportsProgress()
+                .build())
         .tool("meter", "Tells what it used", METER, Meter.class, BackendProgram::meter)
-        .tool("large", "Gives much", LARGE, Large.class, (args, context) -> "x".repeat(args.bytes()))
-        .tool("context", "Tells where its call belongs", ANY, JsonNode.class, (args, context) -> context(context))
+        .tool(
+            "large", "Gives much", LARGE, Large.class, (args, context) -> "x".repeat(args.bytes()))
+        .tool(
+            "context",
+            "Tells where its call belongs",
+            ANY,
+            JsonNode.class,
+            (args, context) -> context(context))
         .tool("hold", "Waits at a gate", GATE, Gated.class, BackendProgram::hold)
         .tool(
-            Tool.builder("ledger", Entry.class, this::note).schema(LEDGER).lookup(this::noted).build())
+            Tool.builder("ledger", Entry.class, this::note)
+                .schema(LEDGER)
+                .lookup(this::noted)
+                .build())
         .tool(Tool.builder("wait", Gated.class, BackendProgram::hold).schema(GATE).pauses().build())
         .build();
   }
 
   private static Object post(Order order) {
-    return ordered("posted", order.contract(), "quantity", order.quantity() == null ? 1 : order.quantity());
+    return ordered(
+        "posted", order.contract(), "quantity", order.quantity() == null ? 1 : order.quantity());
   }
 
   private static Object fail(Failing args, CallContext context) {

@@ -26,7 +26,8 @@ final class Batches {
     given(from, "serialize_on", value -> batch.serializeOn(value.textValue()));
     given(from, "stop_on_error", value -> batch.stopOnError(value.booleanValue()));
     given(from, "include_results", value -> batch.includeResults(value.booleanValue()));
-    given(from, "call_timeout_ms", value -> batch.callTimeout(Duration.ofMillis(value.longValue())));
+    given(
+        from, "call_timeout_ms", value -> batch.callTimeout(Duration.ofMillis(value.longValue())));
     given(from, "retry", value -> batch.retry(retry(value)));
     given(from, "in_doubt", value -> batch.inDoubt(InDoubtPolicy.valueOf(upper(value))));
     if (from.path("validate_only").booleanValue()) {

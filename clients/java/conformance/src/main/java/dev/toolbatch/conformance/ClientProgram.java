@@ -41,13 +41,16 @@ final class ClientProgram {
   }
 
   static void run() throws IOException {
-    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    BufferedReader lines =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       JsonNode request = Json.parse(line);
       try (ToolbatchClient client = client(request)) {
         boolean bounded = request.has("deadline_ms");
         ToolbatchClient within =
-            bounded ? client.withDeadline(Duration.ofMillis(request.get("deadline_ms").longValue())) : client;
+            bounded
+                ? client.withDeadline(Duration.ofMillis(request.get("deadline_ms").longValue()))
+                : client;
         print("end", new ClientProgram(request, within).end());
       }
       // An interruption was for this request alone.
@@ -88,10 +91,15 @@ final class ClientProgram {
     String what = text("do");
     return switch (what) {
       case "run" -> follow(client.run(Batches.of(request.get("batch"))));
-      case "watch" -> follow(client.watch(text("batch_id"), request.path("after_sequence").longValue()));
-      case "result" -> Map.of("finished", Shown.summary(client.result(Batches.of(request.get("batch")))));
+      case "watch" ->
+          follow(client.watch(text("batch_id"), request.path("after_sequence").longValue()));
+      case "result" ->
+          Map.of("finished", Shown.summary(client.result(Batches.of(request.get("batch")))));
       case "cancel_batch" ->
-          value(Shown.summary(client.cancelBatch(text("batch_id"), request.path("abort_running").booleanValue())));
+          value(
+              Shown.summary(
+                  client.cancelBatch(
+                      text("batch_id"), request.path("abort_running").booleanValue())));
       case "set_variable" ->
           value(client.setVariable(text("task_id"), text("name"), new RawJson(text("value_json"))));
       case "step" -> value(step(client.step(text("step_id"))));
@@ -141,7 +149,8 @@ final class ClientProgram {
           ? found.decimalValue().compareTo(wanted.decimalValue()) == 0
           : found.equals(wanted);
     }
-    return wanted.properties().stream().allMatch(member -> holds(found.path(member.getKey()), member.getValue()));
+    return wanted.properties().stream()
+        .allMatch(member -> holds(found.path(member.getKey()), member.getValue()));
   }
 
   private static Map<String, Object> step(Step step) {

@@ -56,7 +56,11 @@ final class Shown {
   }
 
   private static String kind(BatchEvent event) {
-    return event.getClass().getSimpleName().replaceAll("(?<=[a-z])(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+    return event
+        .getClass()
+        .getSimpleName()
+        .replaceAll("(?<=[a-z])(?=[A-Z])", "_")
+        .toLowerCase(Locale.ROOT);
   }
 
   private static Map<String, Object> planned(PlannedCall call) {
