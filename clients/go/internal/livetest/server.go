@@ -33,6 +33,7 @@ type Server struct {
 
 	test    testing.TB
 	folder  string
+	env     []string
 	trusted credentials.TransportCredentials
 	process *exec.Cmd
 	log     *bytes.Buffer
@@ -44,6 +45,8 @@ type Setup struct {
 	Backend string
 	// Config is TOML that is put after the rest.
 	Config string
+	// Env is put into its environment: NAME=VALUE.
+	Env []string
 	// Unix has it listen on a socket instead of a port.
 	Unix bool
 	// Trusted has it be reached by TLS, so.
@@ -54,7 +57,7 @@ type Setup struct {
 func Start(test testing.TB, setup Setup) *Server {
 	test.Helper()
 	folder := test.TempDir()
-	server := &Server{test: test, folder: folder, trusted: setup.Trusted}
+	server := &Server{test: test, folder: folder, env: setup.Env, trusted: setup.Trusted}
 	switch {
 	case setup.Unix:
 		// The path of a socket is short, that of a test's folder need not be.
@@ -108,7 +111,7 @@ func (s *Server) start() {
 	s.test.Helper()
 	s.log = &bytes.Buffer{}
 	s.process = exec.Command(binary(s.test), "serve", "--config", filepath.Join(s.folder, "toolbatch.toml"))
-	s.process.Env = append(os.Environ(), "TOOLBATCH_LOG=info")
+	s.process.Env = append(append(os.Environ(), "TOOLBATCH_LOG=info"), s.env...)
 	s.process.Stderr = s.log
 	check(s.test, s.process.Start())
 	target := s.Address
