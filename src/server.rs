@@ -18,19 +18,17 @@ use crate::{
     control::Control,
     dispatch::{Backends, CredentialError, Credentials, Instance},
     engine::{self, Engine, Running},
-    listen::Listener,
+    listen::{Certificates, Listener},
     prices::Prices,
     proto::{
         self, batch_service_server::BatchServiceServer, registry_service_server::RegistryServiceServer,
         task_service_server::TaskServiceServer, tool_service_server::ToolServiceServer,
     },
-    service::{
-        self, AdmissionLayer, DeadlineLayer, ForeignLayer, GuardLayer, Hops, Identity, People, Rates, ReloadError,
-    },
+    service::{self, AdmissionLayer, DeadlineLayer, ForeignLayer, GuardLayer, Hops, Identity, People, Rates},
     store::{self, Embedded, Store},
 };
 
-pub use crate::listen::Error as ListenError;
+pub use crate::listen::{CertificateError, Error as ListenError};
 
 /// How long the start waits for backends to be listed once. Those that take longer are listed as they come.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
@@ -63,6 +61,20 @@ pub enum StartError {
     Panicked,
 }
 
+/// Why a new configuration is not taken; what was there before goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// Agents, operators or their tokens cannot be used.
+    #[error(transparent)]
+    People(#[from] service::PeopleError),
+    /// A credential cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    /// The listener's certificates cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] CertificateError),
+}
+
 impl From<engine::StartError> for StartError {
     fn from(error: engine::StartError) -> Self {
         match error {
@@ -87,6 +99,7 @@ pub struct Server {
     /// Keeps health as it is.
     health_follower: JoinSet<()>,
     credentials: Arc<Credentials>,
+    certificates: Option<Certificates>,
     shutdown_grace: Duration,
     close: Option<oneshot::Sender<()>>,
     control: Option<Control>,
@@ -135,7 +148,7 @@ impl Server {
         let (engine, running) = engine::start(store, clock, settings, backends).await?;
         let limits = config.limits.clone();
         let listener = Listener::bind(&config.listen, config.tls.as_ref(), config.limits).await?;
-        let endpoint = listener.endpoint();
+        let (endpoint, certificates) = (listener.endpoint(), listener.certificates());
         let (health, requests) = requests(&engine, clock, &people, config.prices, &limits).await;
         let mut health_follower = JoinSet::new();
         health_follower.spawn(follow(health.clone(), engine.takes_work()));
@@ -162,6 +175,7 @@ impl Server {
             health,
             health_follower,
             credentials,
+            certificates,
             shutdown_grace,
             close: Some(close),
             control: None,
@@ -175,10 +189,17 @@ impl Server {
         &self.endpoint
     }
 
-    /// Takes agents, operators and their tokens from another configuration, and reads the backends' credentials again, while everything
-    /// runs. Where something is wrong with the one or the other, what was there before goes on. The rest waits for the next start.
+    /// Takes agents, operators, their tokens and the listener's certificates from another configuration, and reads the backends' credentials
+    /// again, while everything runs. Where something is wrong with one of these, what was there before goes on. The rest waits for the
+    /// next start, and so does `[tls]` where it comes or goes.
     pub fn reload(&self, config: &Config) -> Result<(), ReloadError> {
+        let certificates = self.certificates.as_ref().zip(config.tls.as_ref());
+        let renewed = certificates.map(|(current, tls)| Ok((current, Certificates::renew(tls)?)));
+        let renewed = renewed.transpose().map_err(ReloadError::Certificates)?;
         self.people.reload(config)?;
+        if let Some((current, renewed)) = renewed {
+            current.replace(renewed);
+        }
         Ok(self.credentials.reload()?)
     }
 

@@ -32,9 +32,10 @@ Without --config: listens on 127.0.0.1:50051, keeps its data in ./data, and asks
 prints a sample with every field, its bounds and its default.
 
 SIGTERM or Ctrl-C: no further call starts, running ones have `shutdown_grace` (30 s) to finish. A second one stops at \
-once, as a crash would. SIGHUP reads the backends' credentials again. Either way, the next start goes on with every batch that is not finished.
+once, as a crash would. Either way, the next start goes on with every batch that is not finished.
 
-SIGHUP: agents, operators and their tokens are read again from the file; where it is wrong, what was there before goes on.
+SIGHUP: agents, operators, their tokens, the backends' credentials and the certificates of [tls] are read again; where \
+something is wrong, what was there before goes on.
 
 Examples:
   toolbatch serve

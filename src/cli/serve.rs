@@ -63,7 +63,7 @@ fn reload(server: &Server, file: Option<&Path>) {
     let config = Config::load(file).map_err(|error| error.to_string());
     match config.and_then(|config| server.reload(&config).map_err(|error| error.to_string())) {
         Ok(()) => {
-            tracing::info!(file = %file.display(), "agents, operators, their tokens and credentials were read again");
+            tracing::info!(file = %file.display(), "agents, operators, their tokens, credentials and certificates were read again");
         }
         Err(error) => tracing::error!(error, "SIGHUP: what was there before goes on, as the configuration is wrong"),
     }

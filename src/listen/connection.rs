@@ -24,7 +24,7 @@ use super::{
     body::Answer,
     socket::{Io, Stream},
     streams::Streams,
-    tls,
+    tls::Certificates,
 };
 use crate::config::Limits;
 
@@ -37,7 +37,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Drives connections.
 pub(super) struct Connections<S> {
     limits: Limits,
-    tls: Option<tls::Acceptor>,
+    tls: Option<Certificates>,
     requests: S,
     http: http2::Builder<Streams>,
 }
@@ -47,7 +47,7 @@ where
     S: Requests + Clone + Send + Sync + 'static,
     S::Future: Send,
 {
-    pub(super) fn new(limits: Limits, tls: Option<tls::Acceptor>, requests: S, streams: Streams) -> Self {
+    pub(super) fn new(limits: Limits, tls: Option<Certificates>, requests: S, streams: Streams) -> Self {
         let http = http(&limits, streams);
         Self { limits, tls, requests, http }
     }
@@ -58,7 +58,7 @@ where
             (Stream::Unix(stream), _) => self.speak(stream, closing).await,
             (Stream::Tcp(stream), None) => self.speak(stream, closing).await,
             (Stream::Tcp(stream), Some(tls)) => {
-                match timeout(self.limits.handshake_timeout, tls.accept(stream)).await {
+                match timeout(self.limits.handshake_timeout, tls.acceptor().accept(stream)).await {
                     Ok(Ok(stream)) => self.speak(stream, closing).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a connection ends: no TLS handshake in limits.handshake_timeout"),

@@ -19,6 +19,9 @@ use tower::Service;
 use self::{connection::Connections, peers::Peers, socket::Socket, streams::Streams};
 use crate::config::{Limits, Listen, Tls};
 
+pub(crate) use self::tls::Certificates;
+pub use self::tls::Error as CertificateError;
+
 /// How long nothing is accepted after the system refused to: usually there is no descriptor left, and some connection has to end first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -35,7 +38,7 @@ pub enum Error {
     },
     /// Certificates cannot be used.
     #[error(transparent)]
-    Tls(#[from] tls::Error),
+    Tls(#[from] CertificateError),
 }
 
 /// What requests go to: every service behind its layers. Always ready.
@@ -46,22 +49,27 @@ impl<S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>> R
 /// Bound to its address; nothing is accepted yet.
 pub(crate) struct Listener {
     socket: Socket,
-    tls: Option<tls::Acceptor>,
+    certificates: Option<Certificates>,
     limits: Limits,
 }
 
 impl Listener {
     /// Reads the certificates and takes the address.
     pub(crate) async fn bind(listen: &Listen, tls: Option<&Tls>, limits: Limits) -> Result<Self, Error> {
-        let tls = tls.map(tls::acceptor).transpose()?;
+        let certificates = tls.map(Certificates::read).transpose()?;
         let bound = Socket::bind(listen).await;
         let socket = bound.map_err(|cause| Error::Bind { at: listen.to_string(), cause })?;
-        Ok(Self { socket, tls, limits })
+        Ok(Self { socket, certificates, limits })
     }
 
     /// Where clients connect to: `http://127.0.0.1:50051`, `https://...` or `unix:/run/toolbatch.sock`.
     pub(crate) fn endpoint(&self) -> String {
-        self.socket.endpoint(self.tls.is_some())
+        self.socket.endpoint(self.certificates.is_some())
+    }
+
+    /// What connections are met with, where that is TLS.
+    pub(crate) fn certificates(&self) -> Option<Certificates> {
+        self.certificates.clone()
     }
 
     /// Takes connections until `closed`, and then drives those there are to their ends. Dropped, it cuts them off.
@@ -70,11 +78,11 @@ impl Listener {
         S: Requests + Clone + Send + Sync + 'static,
         S::Future: Send,
     {
-        let Self { socket, tls, limits } = self;
+        let Self { socket, certificates, limits } = self;
         let peers = Peers::new(limits.connections, limits.connections_per_peer);
         let (closing, is_closing) = watch::channel(false);
         let streams = Streams::new(limits.stall_timeout);
-        let connections = Arc::new(Connections::new(limits, tls, requests, streams.clone()));
+        let connections = Arc::new(Connections::new(limits, certificates, requests, streams.clone()));
         let mut running = JoinSet::new();
         let mut closed = std::pin::pin!(closed);
         loop {

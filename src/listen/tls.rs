@@ -1,8 +1,8 @@
-//! TLS of the listener: its certificate, and whose clients it takes.
+//! TLS of the listener: its certificate, and whose clients it takes. Both can be replaced while it listens.
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use tokio_rustls::{
@@ -19,8 +19,6 @@ use tokio_rustls::{
 };
 
 use crate::config::Tls;
-
-pub(super) use tokio_rustls::TlsAcceptor as Acceptor;
 
 /// The only protocol that is spoken within.
 const ALPN: &[u8] = b"h2";
@@ -53,8 +51,36 @@ pub enum Error {
     Pair(#[from] rustls::Error),
 }
 
+/// What connections are met with.
+#[derive(Clone)]
+pub(crate) struct Certificates(Arc<RwLock<TlsAcceptor>>);
+
+/// Read from their files, and not in use yet.
+pub(crate) struct Renewed(TlsAcceptor);
+
+impl Certificates {
+    pub(super) fn read(tls: &Tls) -> Result<Self, Error> {
+        Ok(Self(Arc::new(RwLock::new(acceptor(tls)?))))
+    }
+
+    /// Reads the files again; what is in use stays so until [`Self::replace`].
+    pub(crate) fn renew(tls: &Tls) -> Result<Renewed, Error> {
+        acceptor(tls).map(Renewed)
+    }
+
+    /// Meets every further connection with these. Those that are there go on as they are.
+    pub(crate) fn replace(&self, renewed: Renewed) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = renewed.0;
+    }
+
+    // It is replaced whole, so what is there is whole.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Reads the files.
-pub(super) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Error> {
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Error> {
     let provider = Arc::new(ring::default_provider());
     let chain = certificates("tls.cert", &tls.cert, "a certificate chain")?;
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|cause| Error::File {

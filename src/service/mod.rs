@@ -36,7 +36,7 @@ pub(crate) use self::{
     identity::Identity, people::People, rates::Rates,
 };
 use self::{batch::Batches, registry::Registry, task::Tasks, tool::Tools};
-pub use self::{people::ReloadError, tokens::Error as TokenError};
+pub use self::{people::Error as PeopleError, tokens::Error as TokenError};
 use crate::{
     clock::Clock,
     dispatch::{MAX_RESULT_BYTES, ToolLists},

@@ -3,20 +3,14 @@
 use std::sync::Arc;
 
 use super::tokens::{self, Tokens};
-use crate::{
-    config::Config,
-    dispatch::{CredentialError, ToolLists},
-};
+use crate::{config::Config, dispatch::ToolLists};
 
-/// Why a new configuration is not taken; what was there before goes on.
+/// Why new agents and operators are not taken; those that were there before go on.
 #[derive(Debug, thiserror::Error)]
-pub enum ReloadError {
+pub enum Error {
     /// A token cannot be used.
     #[error(transparent)]
     Tokens(#[from] tokens::Error),
-    /// A credential cannot be used.
-    #[error(transparent)]
-    Credentials(#[from] CredentialError),
     /// Nobody would be asked for a token any more.
     #[error(
         "neither an agent nor an operator is left, so everybody could do everything: if that is meant, restart the server"
@@ -42,11 +36,11 @@ impl People {
     }
 
     /// Takes those of another configuration, all or none of them.
-    pub(crate) fn reload(&self, config: &Config) -> Result<(), ReloadError> {
+    pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
         let (agents, operators) = (&config.agents, &config.operators);
         let tokens = Tokens::read(agents, operators)?;
         if tokens.is_open() && !self.tokens.is_open() {
-            return Err(ReloadError::Opened);
+            return Err(Error::Opened);
         }
         // In this order nobody has more than one of the two configurations gives them, not even for a moment.
         self.lists.replace(agents, operators);

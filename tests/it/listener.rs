@@ -109,6 +109,29 @@ async fn mutual_tls_takes_only_clients_with_a_certificate_of_the_authority() {
 }
 
 #[tokio::test]
+async fn certificates_are_renewed_while_the_server_runs() {
+    let (first, second) = (Certificates::issue(), Certificates::issue());
+    let (_data, start) = config(|config| config.tls = Some(first.server(true)));
+    let server = Server::start(start.clone()).await.expect("the server starts");
+    let endpoint = Endpoint::from_shared(server.endpoint().to_owned()).expect("an endpoint");
+    let opened = endpoint.tls_config(first.client(true)).expect("it is right").connect().await.expect("it connects");
+
+    server.reload(&Config { tls: Some(second.server(true)), ..start.clone() }).expect("they are taken");
+    assert!(lists(server.endpoint(), second.client(true)).await, "the new ones hold");
+    assert!(!lists(server.endpoint(), first.client(true)).await, "the old ones do not");
+    let listed = ToolServiceClient::new(opened).list_tools(ListToolsRequest::default()).await;
+    assert!(listed.is_ok(), "a connection that was there goes on: {listed:?}");
+
+    std::fs::write(first.file("server.key"), "no key").expect("it is written");
+    let refused = server.reload(&start).expect_err("that is no key").to_string();
+    assert!(
+        refused.contains("tls.key: cannot use") && refused.contains("expected a PEM file with a private key"),
+        "{refused}"
+    );
+    assert!(lists(server.endpoint(), second.client(true)).await, "what was there goes on");
+}
+
+#[tokio::test]
 async fn the_commands_speak_tls() {
     let certificates = Certificates::issue();
     let (_data, config) = config(|config| config.tls = Some(certificates.server(true)));
