@@ -12,13 +12,17 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server that is killed in the middle of a batch. */
+/** Servers that are killed and connections that are cut in the middle of things. */
 class ComingBackTest {
+  private static final String LARGE = "0123456789".repeat(400_000);
+
   @TempDir Path folder;
   private final Gates gate = new Gates();
   private final Set<String> ledger = ConcurrentHashMap.newKeySet();
@@ -60,6 +64,40 @@ class ComingBackTest {
           events.get(3) instanceof BatchEvent.CallFinished finished
               && finished.result().resultJson().orElseThrow().equals("\"looked up\""));
       gate.open();
+    }
+  }
+
+  @Test
+  void connectionsThatAreCutAnywhereAreNotNoticed() throws Exception {
+    Random random = new Random(7);
+    try (ToolBackend backend =
+            ToolBackend.builder()
+                .listen("127.0.0.1:0")
+                .tool(Tool.builder("echo", RawJson.class, (args, context) -> args).build())
+                .tool(Tool.builder("large", RawJson.class, (args, context) -> LARGE).build())
+                .build()
+                .start();
+        TestServer server = TestServer.start(folder, backend.port(), "");
+        CuttingProxy proxy = new CuttingProxy(server.port(), () -> 100 + random.nextInt(900));
+        CuttingProxy wide =
+            new CuttingProxy(server.port(), () -> 500_000 + random.nextInt(500_000));
+        ToolbatchClient cut = ToolbatchClient.builder().server(proxy.address()).build();
+        ToolbatchClient reader = ToolbatchClient.builder().server(wide.address()).build()) {
+      Batch.Builder calls = Batch.builder("T").mode(BatchMode.PARALLEL).includeResults(false);
+      for (int at = 0; at < 20; at++) {
+        calls.call("echo", Map.of("at", at));
+      }
+      List<Long> sequences = new ArrayList<>();
+      try (EventStream events = cut.run(calls.build())) {
+        events.forEach(event -> sequences.add(event.sequence()));
+      }
+      assertEquals(LongStream.rangeClosed(1, 42).boxed().toList(), sequences);
+      assertTrue(proxy.cuts() > 2, "cuts: " + proxy.cuts());
+
+      Batch large = Batch.builder("T").call("large", Map.of()).build();
+      String step = reader.result(large).results().get(0).stepId();
+      assertEquals(Json.write(LARGE), reader.stepResult(step));
+      assertTrue(wide.cuts() > 2, "cuts: " + wide.cuts());
     }
   }
 }

@@ -53,6 +53,10 @@ public final class TestServer implements AutoCloseable {
     return "http://127.0.0.1:" + port;
   }
 
+  public int port() {
+    return port;
+  }
+
   public ToolbatchClient client() {
     return ToolbatchClient.builder().server(address()).token("").build();
   }

@@ -2,7 +2,6 @@ package dev.toolbatch.llm;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.toolbatch.Call;
-import dev.toolbatch.Json;
 import dev.toolbatch.ToolReply;
 import dev.toolbatch.ToolbatchClient;
 import java.util.Optional;
@@ -22,11 +21,8 @@ final class Calls {
     if (failure.isPresent()) {
       return new Answer(failure.get().message(), true);
     }
-    if (reply.awaitingJson().isPresent()) {
-      String content =
-          "{\"status\":\"awaiting\",\"await_id\":%s,\"result\":%s}"
-              .formatted(Json.write(reply.awaitId()), reply.awaitingJson().get());
-      return new Answer(content, false);
+    if (!reply.awaitId().isEmpty()) {
+      return new Answer("waits for review " + reply.awaitId(), false);
     }
     if (reply.resultOmitted()) {
       return new Answer(client.stepResult(reply.stepId()), false);

@@ -1,0 +1,93 @@
+"""Client and tool backend for toolbatch, which runs a prepared list of tool calls as one durable step."""
+
+from toolbatch._backend import Backend, RunningBackend
+from toolbatch._client import Client
+from toolbatch._enums import BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, StopReason
+from toolbatch._events import (
+    BatchEvent,
+    BatchFinished,
+    BatchPlanned,
+    BatchResumed,
+    BatchStarted,
+    BatchSummary,
+    CallError,
+    CallFinished,
+    CallProgress,
+    CallResult,
+    CallRetrying,
+    CallStarted,
+    Event,
+    PlannedCall,
+)
+from toolbatch._json import Json, JsonNumber, RawJson, dumps, loads
+from toolbatch._records import (
+    Awaiting,
+    BatchState,
+    Completed,
+    DirectCall,
+    Failed,
+    Outcome,
+    Step,
+    ToolDefinition,
+    UsageRow,
+)
+from toolbatch._request import Batch, Call, Options, RetryPolicy
+from toolbatch._stream import EventStream
+from toolbatch._tool import Await, Context, Landed, NotLanded, Tool, ToolFailure
+from toolbatch.errors import DeadlineExceeded, Refused, ToolbatchError, Unavailable, Violation
+
+__all__ = [
+    "Await",
+    "Awaiting",
+    "Backend",
+    "Batch",
+    "BatchEvent",
+    "BatchFinished",
+    "BatchMode",
+    "BatchPlanned",
+    "BatchResumed",
+    "BatchStarted",
+    "BatchState",
+    "BatchStatus",
+    "BatchSummary",
+    "Call",
+    "CallError",
+    "CallErrorReason",
+    "CallFinished",
+    "CallProgress",
+    "CallResult",
+    "CallRetrying",
+    "CallStarted",
+    "CallStatus",
+    "Client",
+    "Completed",
+    "Context",
+    "DeadlineExceeded",
+    "DirectCall",
+    "Event",
+    "EventStream",
+    "Failed",
+    "InDoubtPolicy",
+    "Json",
+    "JsonNumber",
+    "Landed",
+    "NotLanded",
+    "Options",
+    "Outcome",
+    "PlannedCall",
+    "RawJson",
+    "Refused",
+    "RetryPolicy",
+    "RunningBackend",
+    "Step",
+    "StopReason",
+    "Tool",
+    "ToolDefinition",
+    "ToolFailure",
+    "ToolbatchError",
+    "Unavailable",
+    "UsageRow",
+    "Violation",
+    "dumps",
+    "loads",
+]

@@ -1,0 +1,30 @@
+"""Reads results that are too large for one message."""
+
+from grpc import aio
+
+from toolbatch._status import trouble
+from toolbatch._transport import Transport, opened
+from toolbatch.v1 import task_pb2
+
+
+async def whole_result(transport: Transport, step_id: str, timeout: float | None) -> str:
+    """Read a step's whole result, going on where a lost connection cut it."""
+    recovery = transport.recovery(timeout)
+    text = bytearray()
+    while True:
+        request = task_pb2.ReadStepResultRequest(step_id=step_id, offset=len(text))
+        call = transport.tasks.ReadStepResult(request, timeout=recovery.remaining(), metadata=transport.metadata)
+        is_open = False
+        try:
+            is_open = await opened(call, recovery)
+            while (piece := await call.read()) is not aio.EOF:
+                text += piece.chunk
+                recovery.moved_on()
+            return text.decode()
+        except aio.AioRpcError as error:
+            why = trouble(error)
+        finally:
+            call.cancel()
+        if is_open:
+            recovery.was_alive()
+        await recovery.pause(why)

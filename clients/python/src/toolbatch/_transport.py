@@ -1,0 +1,103 @@
+"""The channel to a server, and single requests over it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from grpc import aio
+
+from toolbatch._connect import Target
+from toolbatch._recovery import Recovery
+from toolbatch._status import lost, trouble
+from toolbatch.errors import Unavailable
+from toolbatch.v1 import batch_pb2_grpc, task_pb2_grpc, tool_pb2_grpc
+
+if TYPE_CHECKING:
+    from grpc.aio import UnaryStreamCall
+
+Answer = TypeVar("Answer")
+
+
+class Transport:
+    """A channel that is opened with the first request, as it belongs to the event loop that runs then."""
+
+    def __init__(self, target: Target, metadata: tuple[tuple[str, str], ...], give_up_after: float) -> None:
+        self._target = target
+        self._channel: aio.Channel | None = None
+        self._closed = False
+        self.metadata = metadata
+        self.give_up_after = give_up_after
+
+    @property
+    def batches(self) -> batch_pb2_grpc.BatchServiceStub:
+        """The stub for batches."""
+        return batch_pb2_grpc.BatchServiceStub(self._open())
+
+    @property
+    def tasks(self) -> task_pb2_grpc.TaskServiceStub:
+        """The stub for tasks."""
+        return task_pb2_grpc.TaskServiceStub(self._open())
+
+    @property
+    def tools(self) -> tool_pb2_grpc.ToolServiceStub:
+        """The stub for tools."""
+        return tool_pb2_grpc.ToolServiceStub(self._open())
+
+    def recovery(self, timeout: float | None, batch_id: str = "", last_sequence: int = 0) -> Recovery:
+        """Begin to count a request's time."""
+        return Recovery(self.give_up_after, timeout, batch_id, last_sequence)
+
+    async def read(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
+        """Send a request that changes nothing, again and again where its answer is lost."""
+        recovery = self.recovery(timeout)
+        while True:
+            left = recovery.remaining()
+            try:
+                async with asyncio.timeout_at(recovery.give_up_at) as bound:
+                    return await method(request, timeout=left, metadata=self.metadata)
+            except aio.AioRpcError as error:
+                why = trouble(error)
+            except TimeoutError:
+                if not bound.expired():
+                    raise
+                raise recovery.gave_up(lost("no answer came")) from None
+            await recovery.pause(why)
+
+    async def once(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
+        """Send a request that a repeat could do twice: once."""
+        recovery = self.recovery(timeout)
+        try:
+            return await method(request, timeout=recovery.remaining(), metadata=self.metadata)
+        except aio.AioRpcError as error:
+            why = trouble(error)
+        if why.deadline and timeout is not None:
+            raise recovery.deadline_exceeded()
+        if why.repeat and why.error.status != "RESOURCE_EXHAUSTED":
+            raise Unavailable(f"the request's answer was lost; it may have been carried out ({why.error})")
+        raise why.error
+
+    async def close(self) -> None:
+        """End every stream and request, and close the channel."""
+        self._closed = True
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+
+    def _open(self) -> aio.Channel:
+        if self._closed:
+            raise RuntimeError("this client is closed")
+        if self._channel is None:
+            self._channel = self._target.open()
+        return self._channel
+
+
+async def opened(call: "UnaryStreamCall[Any, Any]", recovery: Recovery) -> bool:
+    """Wait until a stream is open; False where it ended instead, and its next read says why."""
+    try:
+        async with asyncio.timeout_at(recovery.give_up_at) as bound:
+            await call.initial_metadata()
+    except TimeoutError:
+        if not bound.expired():
+            raise
+        raise recovery.gave_up(lost("no answer came")) from None
+    return not call.done()
