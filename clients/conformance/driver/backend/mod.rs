@@ -49,18 +49,16 @@ pub(crate) async fn run(addr: &str) -> anyhow::Result<()> {
     tokio::pin!(server);
     println!("listening");
     tokio::select! {
-        served = &mut server => return served.context("the server ended by itself"),
+        end = &mut server => return end.context("the server ended by itself"),
         _ = terminate.recv() => {}
     }
     health.set_service_status(WHOLE_SERVER, ServingStatus::NotServing).await;
     // Whoever watches gets that as the last word: an open watch would hold the connection for the whole grace period.
     health.clear_service_status(WHOLE_SERVER).await;
     stopping.cancel();
-    match tokio::time::timeout(GRACE, server).await {
-        Ok(served) => served.context("the server failed while it stopped"),
-        Err(_) => {
-            eprintln!("calls that still run after {} s are cancelled", GRACE.as_secs());
-            Ok(())
-        }
+    if let Ok(end) = tokio::time::timeout(GRACE, server).await {
+        return end.context("the server failed while it stopped");
     }
+    eprintln!("calls that still run after {} s are cancelled", GRACE.as_secs());
+    Ok(())
 }

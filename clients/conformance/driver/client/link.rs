@@ -35,7 +35,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a ping's answer may take.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to go on while no stream is open, where nobody says otherwise.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+const GIVE_UP_AFTER: Duration = Duration::from_mins(1);
 /// The bound on the first wait; each further one has twice the bound.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The bound on every wait.
@@ -184,7 +184,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_gives_up_after_the_time_without_a_stream() {
         let start = Instant::now();
-        let mut patience = patience(Duration::from_secs(60));
+        let mut patience = patience(Duration::from_mins(1));
         let end = loop {
             if let Err(error) = patience.wait(Lost::because("refused")).await {
                 break error;
@@ -198,20 +198,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_open_stream_stops_the_clock_and_an_event_turns_it_back() {
-        let mut patience = patience(Duration::from_secs(60));
+        let mut patience = patience(Duration::from_mins(1));
         tokio::time::sleep(Duration::from_secs(20)).await;
         patience.opened();
         tokio::time::sleep(Duration::from_secs(1_000)).await;
         assert_eq!(patience.left(), Duration::from_secs(40));
         patience.renewed();
-        assert_eq!(patience.left(), Duration::from_secs(60));
+        assert_eq!(patience.left(), Duration::from_mins(1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_server_says_the_least_to_wait() {
         let start = Instant::now();
         let lost = Lost { wait: Duration::from_secs(7), ..Lost::because("busy") };
-        patience(Duration::from_secs(60)).wait(lost).await.unwrap();
+        patience(Duration::from_mins(1)).wait(lost).await.unwrap();
         assert_eq!(start.elapsed(), Duration::from_secs(7));
     }
 }

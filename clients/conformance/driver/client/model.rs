@@ -84,14 +84,14 @@ pub(super) async fn tool_call(link: &Link, request: &Request) -> Result<String, 
     // The call's id makes it repeatable: after a lost answer the same call finds its outcome.
     let context = CallContext { task_id: request.task_id.clone(), key: id.clone(), ..CallContext::default() };
     let response = reads::call_tool(link, CallToolRequest { tool, args_json, context: Some(context) }).await?;
-    let (content, is_error) = told(&response);
+    let (text, is_error) = told(&response);
     Ok(match request.format {
         Format::Anthropic => Object::default()
             .text("type", "tool_result")
             .text("tool_use_id", &id)
-            .text("content", &content)
+            .text("content", &text)
             .flag("is_error", is_error),
-        Format::OpenAi => Object::default().text("role", "tool").text("tool_call_id", &id).text("content", &content),
+        Format::OpenAi => Object::default().text("role", "tool").text("tool_call_id", &id).text("content", &text),
     }
     .end())
 }

@@ -54,8 +54,8 @@ pub(super) fn event(event: &BatchEvent, kind: &Event) -> String {
 
 /// How a batch went, or goes.
 pub(super) fn summary(summary: &BatchSummary) -> String {
-    let status = known(BatchStatus::try_from(summary.status).map(|one| one.as_str_name()), "BATCH_STATUS_");
-    let reason = known(StopReason::try_from(summary.stop_reason).map(|one| one.as_str_name()), "STOP_REASON_");
+    let status = known(&BatchStatus::try_from(summary.status).map(|one| one.as_str_name()), "BATCH_STATUS_");
+    let reason = known(&StopReason::try_from(summary.stop_reason).map(|one| one.as_str_name()), "STOP_REASON_");
     Object::default()
         .text("status", &status)
         .count("total", summary.total)
@@ -125,8 +125,8 @@ fn planned_call(call: &PlannedCall) -> String {
 }
 
 fn options(options: &BatchOptions) -> String {
-    let mode = known(BatchMode::try_from(options.mode).map(|one| one.as_str_name()), "BATCH_MODE_");
-    let in_doubt = known(InDoubtPolicy::try_from(options.in_doubt).map(|one| one.as_str_name()), "IN_DOUBT_POLICY_");
+    let mode = known(&BatchMode::try_from(options.mode).map(|one| one.as_str_name()), "BATCH_MODE_");
+    let in_doubt = known(&InDoubtPolicy::try_from(options.in_doubt).map(|one| one.as_str_name()), "IN_DOUBT_POLICY_");
     Object::default()
         .text("mode", &mode)
         .count("max_concurrency", options.max_concurrency)
@@ -139,7 +139,7 @@ fn options(options: &BatchOptions) -> String {
 
 fn error(error: Option<&CallError>) -> String {
     let Some(error) = error else { return String::new() };
-    let reason = known(CallErrorReason::try_from(error.reason).map(|one| one.as_str_name()), "CALL_ERROR_REASON_");
+    let reason = known(&CallErrorReason::try_from(error.reason).map(|one| one.as_str_name()), "CALL_ERROR_REASON_");
     Object::default()
         .text("reason", &reason)
         .text("message", &error.message)
@@ -150,11 +150,11 @@ fn error(error: Option<&CallError>) -> String {
 }
 
 fn call_status(status: i32) -> String {
-    known(CallStatus::try_from(status).map(|one| one.as_str_name()), "CALL_STATUS_")
+    known(&CallStatus::try_from(status).map(|one| one.as_str_name()), "CALL_STATUS_")
 }
 
 /// A value's name without its prefix, in lower case; nothing for the unspecified one.
-fn known<E>(name: Result<&'static str, E>, prefix: &str) -> String {
+fn known<E>(name: &Result<&'static str, E>, prefix: &str) -> String {
     let Ok(name) = name else { return "unknown".to_owned() };
     match name.strip_prefix(prefix).unwrap_or(name) {
         "UNSPECIFIED" => String::new(),

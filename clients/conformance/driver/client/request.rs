@@ -30,7 +30,7 @@ pub(super) struct Request {
     #[serde(default)]
     pub(super) stop: Option<Stop>,
     #[serde(default)]
-    pub(super) batch: Option<Batch>,
+    pub(super) batch: Option<Prepared>,
     #[serde(default)]
     pub(super) batch_id: String,
     #[serde(default)]
@@ -113,7 +113,7 @@ fn holds(found: &Value, expected: &Value) -> bool {
 /// A batch to run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Batch {
+pub(super) struct Prepared {
     #[serde(default)]
     task_id: String,
     #[serde(default)]
@@ -171,7 +171,7 @@ struct Retry {
     backoff_multiplier: f64,
 }
 
-impl Batch {
+impl Prepared {
     /// The contract's request: what is absent is not set, but for the id, which makes it repeatable.
     pub(super) fn request(&self) -> ExecuteBatchRequest {
         let calls = || self.calls.iter().flatten().map(Call::message).collect();
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     fn batch(text: &str) -> ExecuteBatchRequest {
-        serde_json::from_str::<Batch>(text).unwrap().request()
+        serde_json::from_str::<Prepared>(text).unwrap().request()
     }
 
     #[test]
