@@ -3,6 +3,9 @@
 //! A batch outlives its stream. Where the stream breaks before an event was seen, the request is sent again: its id makes that
 //! the same batch. Afterwards the batch is watched from the last event that was seen.
 
+#[cfg(test)]
+mod tests;
+
 use std::pin::Pin;
 
 use tokio_stream::{Stream, StreamExt as _};
