@@ -74,7 +74,11 @@ impl From<Status> for Cut {
         let mut why = format!("{}: {}", name(status.code()), status.message());
         let mut source = status.source();
         while let Some(cause) = source {
-            why = format!("{why}: {cause}");
+            // Most layers repeat what the one below them said.
+            let text = cause.to_string();
+            if !why.contains(&text) {
+                why = format!("{why}: {text}");
+            }
             source = cause.source();
         }
         Self::Lost(Lost { why, wait: wait.unwrap_or_default() })
