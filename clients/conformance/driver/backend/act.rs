@@ -8,15 +8,12 @@ use std::{
 use anyhow::anyhow;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{json, value::RawValue};
-use toolbatch::{
-    proto::{
-        CallContext, CallToolRequest, CallToolResponse, ToolAwaiting, ToolFailure, UsageItem,
-        call_tool_response::Outcome,
-    },
-    schema::compact,
+use toolbatch::proto::{
+    CallContext, CallToolRequest, CallToolResponse, ToolAwaiting, ToolFailure, UsageItem, call_tool_response::Outcome,
 };
 
 use super::gate;
+use crate::client::native::rewritten;
 
 /// What was noted, by idempotency key. It is lost with the process.
 #[derive(Default)]
@@ -109,7 +106,7 @@ pub(super) async fn act(ledger: &Ledger, request: CallToolRequest) -> Result<Cal
     let context = context.unwrap_or_default();
     match tool.as_str() {
         "echo" => Ok(completed(args)),
-        "native" => Ok(completed(compact(args))),
+        "native" => Ok(completed(rewritten(args))),
         "post_order" => {
             let Order { contract, quantity } = read(args)?;
             let quantity = quantity.map_or_else(|| "1".to_owned(), |quantity| quantity.to_string());

@@ -8,12 +8,14 @@
 //! | `reads` | one question, one answer |
 //! | `model` | definitions and tool calls as the APIs of models have them |
 //! | `error` | why there is no answer |
+//! | `native` | what stands in for a native value |
 //! | `normal`, `object` | the contract's messages as the suite writes them |
 
 mod error;
 mod follow;
 mod link;
 mod model;
+pub(crate) mod native;
 mod normal;
 mod object;
 mod reads;

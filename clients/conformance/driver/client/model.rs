@@ -13,6 +13,7 @@ use toolbatch::{
 use super::{
     error::Error,
     link::Link,
+    native::rewritten,
     object::{Object, array},
     reads,
     request::{Format, Request},
@@ -73,7 +74,7 @@ pub(super) async fn tool_call(link: &Link, request: &Request) -> Result<String, 
         Format::Anthropic => {
             let ToolUse { id, name, input } =
                 serde_json::from_str(call).context("call: expected a tool_use block {id, name, input}")?;
-            (id, name, input.map(|input| compact(input.get())).unwrap_or_default())
+            (id, name, input.map(|input| rewritten(input.get())).unwrap_or_default())
         }
         Format::OpenAi => {
             let Entry { id, function } = serde_json::from_str(call)

@@ -1,14 +1,14 @@
 //! The contract's messages as the suite writes them: snake case, enums in lower case without their prefix, without times.
 
-use toolbatch::{
-    proto::{
-        BatchEvent, BatchMode, BatchOptions, BatchStatus, BatchSummary, CallError, CallErrorReason, CallResult,
-        CallStatus, InDoubtPolicy, PlannedCall, Step, StopReason, UsageRow, batch_event::Event,
-    },
-    schema::compact,
+use toolbatch::proto::{
+    BatchEvent, BatchMode, BatchOptions, BatchStatus, BatchSummary, CallError, CallErrorReason, CallResult, CallStatus,
+    InDoubtPolicy, PlannedCall, Step, StopReason, UsageRow, batch_event::Event,
 };
 
-use super::object::{Object, array};
+use super::{
+    native::rewritten,
+    object::{Object, array},
+};
 
 /// An event of a known kind.
 pub(super) fn event(event: &BatchEvent, kind: &Event) -> String {
@@ -102,7 +102,7 @@ fn result(result: &CallResult) -> String {
         .text("status", &call_status(result.status))
         .text("step_id", &result.step_id)
         .text("result_json", &result.result_json)
-        .raw("value", &compact(&result.result_json))
+        .raw("value", &rewritten(&result.result_json))
         .flag("result_omitted", result.result_omitted)
         .raw("error", &error(result.error.as_ref()))
         .text("await_id", &result.await_id)

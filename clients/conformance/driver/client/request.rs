@@ -3,14 +3,13 @@
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use toolbatch::{
-    proto::{
-        BatchMode, BatchOptions, CallList, ExecuteBatchRequest, InDoubtPolicy, RetryPolicy, ToolCall,
-        execute_batch_request::Source,
-    },
-    schema::compact,
+use toolbatch::proto::{
+    BatchMode, BatchOptions, CallList, ExecuteBatchRequest, InDoubtPolicy, RetryPolicy, ToolCall,
+    execute_batch_request::Source,
 };
 use uuid::Uuid;
+
+use super::native::rewritten;
 
 /// One line of input. What an action has no use for is empty.
 #[derive(Deserialize)]
@@ -227,7 +226,7 @@ impl Call {
     fn message(&self) -> ToolCall {
         let args_json = match (&self.args_json, &self.args) {
             (Some(text), _) => text.clone(),
-            (None, Some(value)) => compact(value.get()),
+            (None, Some(value)) => rewritten(value.get()),
             (None, None) => String::new(),
         };
         ToolCall { tool: self.tool.clone(), args_json, key: self.key.clone() }
