@@ -29,6 +29,8 @@ use self::service::Tools;
 
 /// How long running calls may go on after SIGTERM.
 const GRACE: Duration = Duration::from_secs(30);
+/// How long of that the health service goes on saying that no call is taken.
+const NEWS: Duration = Duration::from_secs(1);
 /// Requests of 4 MiB, and the largest args of a call beside them.
 const REQUEST_MAX: usize = 5 * 1024 * 1024;
 /// The service that stands for all of them in `grpc.health.v1`.
@@ -39,6 +41,14 @@ pub(crate) async fn run(addr: &str) -> anyhow::Result<()> {
     let addr: SocketAddr = addr.parse().with_context(|| format!("{addr}: expected HOST:PORT, such as 127.0.0.1:0"))?;
     let listener = TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr}"))?;
     let mut terminate = signal(SignalKind::terminate())?;
+    println!("listening");
+    serve(listener, async move {
+        terminate.recv().await;
+    })
+    .await
+}
+
+async fn serve(listener: TcpListener, terminated: impl Future<Output = ()>) -> anyhow::Result<()> {
     let (mut health, health_service) = tonic_health::server::health_reporter();
     let tools = ToolServiceServer::new(Tools::default()).max_decoding_message_size(REQUEST_MAX);
     let stopping = CancellationToken::new();
@@ -47,18 +57,63 @@ pub(crate) async fn run(addr: &str) -> anyhow::Result<()> {
         .add_service(tools)
         .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopping.clone().cancelled_owned());
     tokio::pin!(server);
-    println!("listening");
     tokio::select! {
         end = &mut server => return end.context("the server ended by itself"),
-        _ = terminate.recv() => {}
+        () = terminated => {}
     }
     health.set_service_status(WHOLE_SERVER, ServingStatus::NotServing).await;
-    // Whoever watches gets that as the last word: an open watch would hold the connection for the whole grace period.
-    health.clear_service_status(WHOLE_SERVER).await;
     stopping.cancel();
-    if let Ok(end) = tokio::time::timeout(GRACE, server).await {
+    if let Ok(end) = tokio::time::timeout(NEWS, &mut server).await {
+        return end.context("the server failed while it stopped");
+    }
+    // Whoever watches knows by now: an open watch would hold its connection for the whole grace period.
+    health.clear_service_status(WHOLE_SERVER).await;
+    if let Ok(end) = tokio::time::timeout(GRACE.saturating_sub(NEWS), server).await {
         return end.context("the server failed while it stopped");
     }
     eprintln!("calls that still run after {} s are cancelled", GRACE.as_secs());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::transport::Endpoint;
+    use tonic_health::pb::{
+        HealthCheckRequest, health_check_response::ServingStatus as Told, health_client::HealthClient,
+    };
+    use toolbatch::proto::{CallToolRequest, call_tool_response::Outcome, tool_service_client::ToolServiceClient};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stop_is_told_first_and_lets_a_running_call_finish() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = folder.path().join("x");
+        let held = folder.path().join("x.held");
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let terminated = CancellationToken::new();
+        let talk = async {
+            let channel = Endpoint::from_shared(address).unwrap().connect().await.unwrap();
+            let mut health = HealthClient::new(channel.clone());
+            let mut told = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+            assert_eq!(told.message().await.unwrap().unwrap().status(), Told::Serving);
+            let args_json = serde_json::json!({"gate": gate}).to_string();
+            let request = CallToolRequest { tool: "hold".into(), args_json, ..CallToolRequest::default() };
+            let mut tools = ToolServiceClient::new(channel);
+            let stop = async {
+                while !held.exists() {
+                    tokio::task::yield_now().await;
+                }
+                terminated.cancel();
+                assert_eq!(told.message().await.unwrap().unwrap().status(), Told::NotServing);
+                tokio::fs::write(&gate, "").await.unwrap();
+                assert!(told.message().await.unwrap().is_none(), "the watch ends");
+            };
+            let (answer, ()) = tokio::join!(tools.call_tool(request), stop);
+            assert!(matches!(answer.unwrap().into_inner().outcome, Some(Outcome::ResultJson(_))));
+        };
+        let (served, ()) = tokio::join!(serve(listener, terminated.cancelled()), talk);
+        served.unwrap();
+    }
 }
