@@ -101,10 +101,14 @@ class Client:
     async def get_batch(self, batch_id: str, *, timeout: float | None = None) -> BatchState:
         """Give a batch's state: while it runs what is known so far, then its end."""
         request = batch_pb2.GetBatchRequest(batch_id=batch_id)
-        answer: batch_pb2.GetBatchResponse = await self._transport.read(self._transport.batches.GetBatch, request, timeout)
+        answer: batch_pb2.GetBatchResponse = await self._transport.read(
+            self._transport.batches.GetBatch, request, timeout
+        )
         return _decode.batch(answer.batch)
 
-    async def cancel_batch(self, batch_id: str, *, abort_running: bool = False, timeout: float | None = None) -> BatchState:
+    async def cancel_batch(
+        self, batch_id: str, *, abort_running: bool = False, timeout: float | None = None
+    ) -> BatchState:
         """Stop a batch: no further call starts. Running ones finish, or are cancelled too with `abort_running`."""
         request = batch_pb2.CancelBatchRequest(batch_id=batch_id, abort_running=abort_running)
         method = self._transport.batches.CancelBatch
@@ -120,7 +124,9 @@ class Client:
         """Store a value in a task for `calls_ref`; gives its name, the next free `VAR_<n>` where none is given."""
         value_json = text_of(value, "value of the variable")
         request = task_pb2.SetVariableRequest(task_id=task_id, name=name, value_json=value_json)
-        answer: task_pb2.SetVariableResponse = await self._transport.once(self._transport.tasks.SetVariable, request, timeout)
+        answer: task_pb2.SetVariableResponse = await self._transport.once(
+            self._transport.tasks.SetVariable, request, timeout
+        )
         return answer.name
 
     async def get_step(self, step_id: str, *, timeout: float | None = None) -> Step:
@@ -137,7 +143,9 @@ class Client:
         """Give a task's steps, or only a batch's calls, oldest first, without args and results; `timeout` is for each page."""
         request = task_pb2.ListStepsRequest(task_id=task_id, parent_step_id=batch_id)
         while True:
-            page: task_pb2.ListStepsResponse = await self._transport.read(self._transport.tasks.ListSteps, request, timeout)
+            page: task_pb2.ListStepsResponse = await self._transport.read(
+                self._transport.tasks.ListSteps, request, timeout
+            )
             for step in page.steps:
                 yield _decode.step(step)
             if not page.next_page_token:
@@ -148,7 +156,9 @@ class Client:
         """Give what a task used, one row per step and unit; `timeout` is for each page."""
         request = task_pb2.ListUsageRequest(task_id=task_id)
         while True:
-            page: task_pb2.ListUsageResponse = await self._transport.read(self._transport.tasks.ListUsage, request, timeout)
+            page: task_pb2.ListUsageResponse = await self._transport.read(
+                self._transport.tasks.ListUsage, request, timeout
+            )
             for row in page.rows:
                 yield _decode.usage(row)
             if not page.next_page_token:
@@ -159,7 +169,9 @@ class Client:
         """Give the tools that the caller may call, or another agent's for an operator; `timeout` is for each page."""
         request = tool_pb2.ListToolsRequest(agent_id=agent_id)
         while True:
-            page: tool_pb2.ListToolsResponse = await self._transport.read(self._transport.tools.ListTools, request, timeout)
+            page: tool_pb2.ListToolsResponse = await self._transport.read(
+                self._transport.tools.ListTools, request, timeout
+            )
             for tool in page.tools:
                 yield _decode.tool(tool)
             if not page.next_page_token:
@@ -167,7 +179,14 @@ class Client:
             request.page_token = page.next_page_token
 
     async def call_tool(
-        self, task_id: str, tool: str, args: Mapping[str, Json] | RawJson, *, key: str = "", agent_id: str = "", timeout: float | None = None
+        self,
+        task_id: str,
+        tool: str,
+        args: Mapping[str, Json] | RawJson,
+        *,
+        key: str = "",
+        agent_id: str = "",
+        timeout: float | None = None,
     ) -> DirectCall:
         """Run one tool as a direct step of a task. With a `key`, repeating it finds the outcome instead of running it twice."""
         request = tool_pb2.CallToolRequest()

@@ -42,7 +42,12 @@ class Target:
         return aio.secure_channel(self.address, self.credentials, options=self.options)
 
 
-def target(server: str | None, ca: str | os.PathLike[str] | None, cert: str | os.PathLike[str] | None, key: str | os.PathLike[str] | None) -> Target:
+def target(
+    server: str | None,
+    ca: str | os.PathLike[str] | None,
+    cert: str | os.PathLike[str] | None,
+    key: str | os.PathLike[str] | None,
+) -> Target:
     """Check where a server is. ValueError says what is wrong with it, OSError what with a file."""
     server = server or os.environ.get("TOOLBATCH_SERVER") or DEFAULT_SERVER
     if (cert is None) != (key is None):
@@ -56,7 +61,14 @@ def target(server: str | None, ca: str | os.PathLike[str] | None, cert: str | os
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise _wrong(server, str(error)) from None
-    if not host or port is None or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username is not None:
+    if (
+        not host
+        or port is None
+        or parts.path not in ("", "/")
+        or parts.query
+        or parts.fragment
+        or parts.username is not None
+    ):
         raise _wrong(server)
     options = (*_OPTIONS, ("grpc.enable_http_proxy", 0)) if host in _LOOPBACK else _OPTIONS
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -77,7 +89,9 @@ def metadata(token: str | None, extra: Sequence[tuple[str, str]]) -> tuple[tuple
     if not token:
         return tuple(extra)
     if not all("!" <= char <= "~" for char in token):
-        raise ValueError("the token has blanks, line ends or characters beyond ASCII; a token is visible ASCII characters alone")
+        raise ValueError(
+            "the token has blanks, line ends or characters beyond ASCII; a token is visible ASCII characters alone"
+        )
     return (("authorization", f"Bearer {token}"), *extra)
 
 
@@ -93,9 +107,13 @@ def _unix(server: str, tls: Sequence[object]) -> Target:
 
 def _no_tls(server: str, tls: Sequence[object]) -> None:
     if any(file is not None for file in tls):
-        raise ValueError(f"{server} is reached without TLS, so ca, cert and key mean nothing there; use https://HOST:PORT or leave them out")
+        raise ValueError(
+            f"{server} is reached without TLS, so ca, cert and key mean nothing there; use https://HOST:PORT or leave them out"
+        )
 
 
 def _wrong(server: str, why: str = "") -> ValueError:
     because = f" ({why})" if why else ""
-    return ValueError(f"the server {server!r} is no address{because}: expected http://HOST:PORT, https://HOST:PORT or unix:/PATH")
+    return ValueError(
+        f"the server {server!r} is no address{because}: expected http://HOST:PORT, https://HOST:PORT or unix:/PATH"
+    )

@@ -20,14 +20,18 @@ def event(message: batch_pb2.BatchEvent) -> events.Event | None:
             return events.BatchPlanned(*base, tuple(_planned(call) for call in message.batch_planned.calls))
         case "batch_started":
             started = message.batch_started
-            return events.BatchStarted(*base, started.task_id, started.agent_id, started.total, options(started.options))
+            return events.BatchStarted(
+                *base, started.task_id, started.agent_id, started.total, options(started.options)
+            )
         case "call_started":
             call = message.call_started
             return events.CallStarted(*base, call.index, call.tool, call.key, call.step_id, call.attempt)
         case "call_retrying":
             retrying = message.call_retrying
             due = _time(retrying.retry_time) if retrying.HasField("retry_time") else None
-            return events.CallRetrying(*base, retrying.index, retrying.step_id, retrying.attempt, _error(retrying.error), due)
+            return events.CallRetrying(
+                *base, retrying.index, retrying.step_id, retrying.attempt, _error(retrying.error), due
+            )
         case "call_progress":
             told = message.call_progress
             return events.CallProgress(*base, told.index, told.step_id, told.progress, told.total, told.message)

@@ -175,7 +175,14 @@ class BatchFinished(BatchEvent):
 
 
 Event: TypeAlias = (
-    BatchPlanned | BatchStarted | CallStarted | CallRetrying | CallProgress | CallFinished | BatchResumed | BatchFinished
+    BatchPlanned
+    | BatchStarted
+    | CallStarted
+    | CallRetrying
+    | CallProgress
+    | CallFinished
+    | BatchResumed
+    | BatchFinished
 )
 """Every kind of event; kinds that a newer server adds are passed over."""
 

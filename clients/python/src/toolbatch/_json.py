@@ -33,7 +33,9 @@ class JsonNumber(Decimal):
         try:
             number = super().__new__(cls, text)
         except InvalidOperation:
-            raise ValueError(f"the number {text[:40]} is out of range for a Decimal; read the raw text instead") from None
+            raise ValueError(
+                f"the number {text[:40]} is out of range for a Decimal; read the raw text instead"
+            ) from None
         number.text = text
         return number
 
@@ -50,7 +52,9 @@ def loads(text: str | bytes) -> Json:
     try:
         return json.loads(text, parse_int=_whole, parse_float=JsonNumber, parse_constant=_refuse_constant)
     except RecursionError:
-        raise ValueError("the JSON text is nested too deep to be made a native value; read the raw text instead") from None
+        raise ValueError(
+            "the JSON text is nested too deep to be made a native value; read the raw text instead"
+        ) from None
 
 
 def dumps(value: Json) -> RawJson:
@@ -74,7 +78,9 @@ def text_of(value: Json, what: str) -> str:
         text = dumps(value)
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{what}: text with a lone surrogate at character {error.start} cannot be sent as UTF-8") from None
+        raise ValueError(
+            f"{what}: text with a lone surrogate at character {error.start} cannot be sent as UTF-8"
+        ) from None
     except TypeError as error:
         raise TypeError(f"{what}: {error}") from None
     except ValueError as error:
@@ -113,7 +119,9 @@ def _write(value: object, put: Callable[[str], object], path: str) -> None:
             _write(item, put, f"{path}[{index}]")
         put("]")
     else:
-        raise TypeError(f"{path} is a {type(value).__name__}, which JSON has no form for; use dict, list, str, int, float, Decimal, bool or None")
+        raise TypeError(
+            f"{path} is a {type(value).__name__}, which JSON has no form for; use dict, list, str, int, float, Decimal, bool or None"
+        )
 
 
 def _write_members(value: Mapping[object, object], put: Callable[[str], object], path: str) -> None:

@@ -101,13 +101,22 @@ class Batch:
     def to_proto(self) -> batch_pb2.ExecuteBatchRequest:
         """Give the contract's message. TypeError or ValueError, naming the field, where a value does not fit into it."""
         request = batch_pb2.ExecuteBatchRequest()
-        assign(request, "Batch", task_id=self.task_id, batch_id=self.batch_id, agent_id=self.agent_id, calls_ref=self.calls_ref)
+        assign(
+            request,
+            "Batch",
+            task_id=self.task_id,
+            batch_id=self.batch_id,
+            agent_id=self.agent_id,
+            calls_ref=self.calls_ref,
+        )
         assign(request, "Batch", validate_only=self.validate_only)
         if self.calls is not None:
             request.call_list.SetInParent()
             for index, call in enumerate(self.calls):
                 args_json = text_of(call.args, f"args of calls[{index}] ({call.tool})")
-                assign(request.call_list.calls.add(), f"calls[{index}]", tool=call.tool, args_json=args_json, key=call.key)
+                assign(
+                    request.call_list.calls.add(), f"calls[{index}]", tool=call.tool, args_json=args_json, key=call.key
+                )
         if self.options is not None:
             request.options.SetInParent()
             _fill_options(request.options, self.options)
@@ -115,14 +124,22 @@ class Batch:
 
 
 def _fill_options(message: batch_pb2.BatchOptions, options: Options) -> None:
-    assign(message, "Options", mode=options.mode, max_concurrency=options.max_concurrency, serialize_on=options.serialize_on)
+    assign(
+        message,
+        "Options",
+        mode=options.mode,
+        max_concurrency=options.max_concurrency,
+        serialize_on=options.serialize_on,
+    )
     assign(message, "Options", stop_on_error=options.stop_on_error, include_results=options.include_results)
     assign(message, "Options", in_doubt=options.in_doubt)
     set_duration(message.call_timeout, options.call_timeout, "Options.call_timeout")
     retry = options.retry
     if retry is not None:
         message.retry.SetInParent()
-        assign(message.retry, "RetryPolicy", max_attempts=retry.max_attempts, backoff_multiplier=retry.backoff_multiplier)
+        assign(
+            message.retry, "RetryPolicy", max_attempts=retry.max_attempts, backoff_multiplier=retry.backoff_multiplier
+        )
         set_duration(message.retry.initial_backoff, retry.initial_backoff, "RetryPolicy.initial_backoff")
         set_duration(message.retry.max_backoff, retry.max_backoff, "RetryPolicy.max_backoff")
 

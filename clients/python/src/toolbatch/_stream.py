@@ -29,7 +29,11 @@ class EventStream(AsyncIterator[Event]):
     """
 
     def __init__(
-        self, transport: Transport, recovery: Recovery, request: batch_pb2.ExecuteBatchRequest | None, after_sequence: int
+        self,
+        transport: Transport,
+        recovery: Recovery,
+        request: batch_pb2.ExecuteBatchRequest | None,
+        after_sequence: int,
     ) -> None:
         self._transport = transport
         self._recovery = recovery
