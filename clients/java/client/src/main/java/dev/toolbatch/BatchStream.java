@@ -129,7 +129,6 @@ final class BatchStream implements Flow.Subscription {
   }
 
   private void attempt() {
-    System.err.println(System.nanoTime() / 1000000 + " ATTEMPT " + lastSequence + " demand " + demand);
     if (execute != null && lastSequence == 0) {
       open(BatchServiceGrpc.getExecuteBatchMethod(), execute, ExecuteBatchResponse::getEvent);
     } else {
@@ -188,7 +187,6 @@ final class BatchStream implements Flow.Subscription {
 
   private void received(dev.toolbatch.v1.BatchEvent event) {
     awaited = false;
-    System.err.println(System.nanoTime() / 1000000 + " GOT " + event.getSequence() + " demand " + demand);
     eventCame = true;
     backoff.reset();
     long sequence = event.getSequence();
@@ -236,7 +234,6 @@ final class BatchStream implements Flow.Subscription {
       fail(Failures.closed());
       return;
     }
-    System.err.println(System.nanoTime() / 1000000 + " LOSE " + why + " last " + lastSequence);
     lost = why;
     lostCause = cause;
     if (giveUpTimer == null || !giveUpTimer.isPending()) {

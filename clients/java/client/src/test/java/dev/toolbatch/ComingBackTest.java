@@ -78,7 +78,7 @@ class ComingBackTest {
                 .build()
                 .start();
         TestServer server = TestServer.start(folder, backend.port(), "");
-        CuttingProxy proxy = new CuttingProxy(server.port(), () -> 100 + random.nextInt(3_000));
+        CuttingProxy proxy = new CuttingProxy(server.port(), () -> 400 + random.nextInt(3_000));
         CuttingProxy wide =
             new CuttingProxy(server.port(), () -> 500_000 + random.nextInt(500_000));
         ToolbatchClient cut = ToolbatchClient.builder().server(proxy.address()).build();

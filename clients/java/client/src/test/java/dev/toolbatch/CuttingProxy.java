@@ -3,6 +3,7 @@ package dev.toolbatch;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -51,22 +52,32 @@ final class CuttingProxy implements AutoCloseable {
   private void pass(Socket from, Socket to, int most) {
     int left = most;
     byte[] buffer = new byte[4096];
-    try (from;
-        to) {
+    try (from) {
       InputStream input = from.getInputStream();
       OutputStream output = to.getOutputStream();
       while (left > 0) {
         int read = input.read(buffer, 0, Math.min(buffer.length, left));
         if (read < 0) {
-          return;
+          break;
         }
         output.write(buffer, 0, read);
         left -= read;
       }
-      cuts.incrementAndGet();
+      if (left == 0) {
+        cuts.incrementAndGet();
+      }
+      // What was passed on still arrives; the other side closes its half then.
+      to.shutdownOutput();
     } catch (IOException broken) {
-      // The other side of the pair was cut.
-      return;
+      close(to);
+    }
+  }
+
+  private static void close(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException closed) {
+      throw new UncheckedIOException(closed);
     }
   }
 
