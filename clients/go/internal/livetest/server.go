@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -115,7 +116,7 @@ func (s *Server) start() {
 	s.process.Stderr = s.log
 	check(s.test, s.process.Start())
 	target := s.Address
-	if _, _, err := net.SplitHostPort(target); err == nil {
+	if !strings.HasPrefix(target, "unix:") {
 		target = "passthrough:///" + target
 	}
 	WaitServing(s.test, target, s.trusted)
