@@ -108,6 +108,6 @@ final class Attempts {
 
   private DeadlineExceededException exceeded(Throwable cause) {
     return new DeadlineExceededException(
-        "%s: the deadline of %s passed".formatted(what, deadline), cause);
+        "%s: the deadline of %s passed".formatted(what, Times.text(deadline)), cause);
   }
 }

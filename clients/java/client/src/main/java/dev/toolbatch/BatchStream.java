@@ -267,7 +267,7 @@ final class BatchStream implements Flow.Subscription {
   private DeadlineExceededException deadlineExceeded(Throwable cause) {
     String message =
         "the deadline of %s passed before batch %s was over; it goes on, and its last event seen was %d"
-            .formatted(deadline, batchId, lastSequence);
+            .formatted(Times.text(deadline), batchId, lastSequence);
     return new DeadlineExceededException(message, cause);
   }
 

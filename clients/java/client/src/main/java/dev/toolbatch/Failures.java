@@ -10,13 +10,18 @@ final class Failures {
     return new IllegalStateException("the client is closed");
   }
 
+  /** One line: the status, and what was at the root of it. */
   static String text(Status status) {
     StringBuilder text = new StringBuilder(status.getCode().name());
     if (status.getDescription() != null) {
-      text.append(": ").append(status.getDescription());
+      text.append(": ").append(status.getDescription().lines().findFirst().orElse(""));
     }
-    if (status.getCause() != null && status.getCause().getMessage() != null) {
-      text.append(" (").append(status.getCause().getMessage()).append(')');
+    Throwable root = status.getCause();
+    while (root != null && root.getCause() != null) {
+      root = root.getCause();
+    }
+    if (root != null && root.getMessage() != null) {
+      text.append(" (").append(root.getMessage()).append(')');
     }
     return text.toString();
   }
@@ -35,7 +40,8 @@ final class Failures {
                 .formatted(batchId, lastSequence);
     String message =
         "%s: gave up on %s after %s without it (%s)%s"
-            .formatted(what, connection.server(), connection.giveUpAfter(), why, running);
+            .formatted(
+                what, connection.server(), Times.text(connection.giveUpAfter()), why, running);
     return new UnavailableException(message, batchId, lastSequence, cause);
   }
 }

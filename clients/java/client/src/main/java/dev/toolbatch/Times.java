@@ -32,6 +32,12 @@ final class Times {
     }
   }
 
+  /** For people: in seconds where they are whole, else in milliseconds. */
+  static String text(Duration duration) {
+    boolean whole = duration.getNano() == 0;
+    return whole ? duration.getSeconds() + " s" : duration.toMillis() + " ms";
+  }
+
   static Duration requirePositive(Duration duration, String what) {
     if (duration.isZero() || duration.isNegative()) {
       throw new IllegalArgumentException(what + " has to be above zero, but is " + duration);
