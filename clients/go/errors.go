@@ -167,7 +167,7 @@ func once(ctx context.Context, err error) error {
 	if ended := endOf(ctx, err); ended != nil {
 		return fmt.Errorf("toolbatch: the request may have taken effect: %w", ended)
 	}
-	if code := status.Code(err); code == codes.Unavailable || code == codes.Canceled || isLost(err) && code != codes.ResourceExhausted {
+	if isLost(err) && status.Code(err) != codes.ResourceExhausted {
 		return &UnavailableError{cause: err}
 	}
 	return refusal(err)
