@@ -3,11 +3,11 @@
 import re
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
+from enum import IntEnum
 from typing import Any
 
 from toolbatch import (
     BatchEvent,
-    BatchStarted,
     BatchSummary,
     CallResult,
     DeadlineExceeded,
@@ -18,7 +18,6 @@ from toolbatch import (
     Unavailable,
     UsageRow,
 )
-from toolbatch._enums import OpenEnum
 
 _OPTIONS = ("mode", "max_concurrency", "serialize_on", "stop_on_error", "include_results", "in_doubt")
 _STEP = ("args_json", "result_json", "result_bytes", "status", "attempts", "error")
@@ -46,7 +45,8 @@ def step(value: Step) -> dict[str, Json]:
 
 def usage(row: UsageRow) -> dict[str, Json]:
     """Give a row of usage."""
-    return {**_members(row), "cost_nanos": str(row.cost_nanos)}
+    told = {name: form(getattr(row, name)) for name in ("tool", "unit", "quantity", "currency")}
+    return {**told, "cost_nanos": str(row.cost_nanos)}
 
 
 def error(raised: Exception) -> dict[str, Json]:
@@ -67,7 +67,7 @@ def error(raised: Exception) -> dict[str, Json]:
 def form(value: Any) -> Json:
     """Give a member's form."""
     match value:
-        case OpenEnum():
+        case IntEnum():
             return "" if value == 0 else str(value)
         case Options():
             return {name: form(getattr(value, name)) for name in _OPTIONS if form(getattr(value, name))}
@@ -75,6 +75,8 @@ def form(value: Any) -> Json:
             return [form(item) for item in value]
         case datetime() | timedelta():
             return None
+        case float() if value.is_integer():
+            return int(value)
         case _ if is_dataclass(value):
             return _members(value)
         case _:
@@ -86,6 +88,3 @@ def _members(value: Any) -> dict[str, Json]:
     if isinstance(value, CallResult) and value.result_json:
         given["value"] = value.value
     return {name: member for name, member in given.items() if name == "value" or member or member == {}}
-
-
-__all__ = ["BatchStarted", "error", "event", "form", "kind", "step", "summary", "usage"]
