@@ -4,8 +4,6 @@ import { JsonNumber, type JsonObject, type JsonValue } from "./values.js";
 /** How deep arrays and objects may stand in each other. */
 const MAX_DEPTH = 1000;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
-const PLAIN_STRING = /"[^"\\\u0000-\u001f]*"/y;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const BLANKS = /[ \t\n\r]*/y;
 const WORDS = [
   ["true", true],
@@ -103,9 +101,25 @@ class Parser {
 
   #string(): string {
     const start = this.#at;
-    if (this.#matches(PLAIN_STRING)) return this.#text.slice(start + 1, this.#at - 1);
-    if (this.#matches(STRING)) return JSON.parse(this.#text.slice(start, this.#at));
-    throw this.#unexpected("a string that ends, without control characters and unknown escapes");
+    let end = start;
+    do {
+      end = this.#text.indexOf('"', end + 1);
+      if (end < 0) throw this.#unexpected("a string that ends");
+    } while (this.#isEscaped(end));
+    this.#at = end + 1;
+    try {
+      return JSON.parse(this.#text.slice(start, this.#at));
+    } catch {
+      this.#at = start;
+      throw this.#unexpected("a string without control characters and unknown escapes");
+    }
+  }
+
+  /** Whether an odd number of backslashes stands before a quote. */
+  #isEscaped(quote: number): boolean {
+    let start = quote;
+    while (this.#text[start - 1] === "\\") start -= 1;
+    return (quote - start) % 2 === 1;
   }
 
   #number(): JsonValue {
