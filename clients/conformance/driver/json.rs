@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -90,10 +90,6 @@ impl Json {
 
     pub(crate) fn as_u64(&self) -> Option<u64> {
         if let Self::Number(number) = self { number.parse().ok() } else { None }
-    }
-
-    pub(crate) fn text_of(&self, name: &str) -> anyhow::Result<&str> {
-        self.get(name).and_then(Self::as_text).with_context(|| format!("expected a text as {name:?} in {self}"))
     }
 
     /// Whether it equals what is absent.

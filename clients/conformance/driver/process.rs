@@ -207,10 +207,11 @@ impl Talk {
     /// Ends its input, and waits until it has ended by itself.
     pub(crate) async fn finish(mut self) -> anyhow::Result<()> {
         self.questions = None;
-        if let Some(line) = self.answers.recv().await {
-            bail!("the client wrote more than it was asked for: {}", shorten(&line));
+        match tokio::time::timeout(PATIENCE, self.answers.recv()).await {
+            Ok(None) => self.process.end_well().await,
+            Ok(Some(line)) => bail!("{} wrote more than it was asked for: {}", self.process.name, shorten(&line)),
+            Err(_) => Err(self.process.error("does not end although its input has ended")),
         }
-        self.process.end_well().await
     }
 }
 

@@ -9,7 +9,7 @@ use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     net::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
@@ -147,6 +147,8 @@ async fn forward(
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
 
     fn message(text: &str) -> Vec<u8> {

@@ -114,11 +114,6 @@ impl Server {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         process.kill().await
     }
-
-    /// The last lines of its log.
-    pub(crate) fn error(&self, what: &str) -> Option<anyhow::Error> {
-        self.process.as_ref().map(|process| process.error(what))
-    }
 }
 
 /// The token that a scenario names; none for `none`.
