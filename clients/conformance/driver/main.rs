@@ -37,6 +37,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::{play::Play, scenario::Scenario};
 
+/// The exit code where nothing could be played, as against scenarios that failed.
+const CANNOT_PLAY: u8 = 2;
+
 /// Plays the conformance suite's scenarios with a client and a backend on the real server.
 #[derive(Debug, Parser)]
 #[command(name = "conformance")]
@@ -73,13 +76,17 @@ enum Reference {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<ExitCode> {
+async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match &arguments.reference {
+    let ended = match &arguments.reference {
         Some(Reference::Client) => client::run().await.map(|()| ExitCode::SUCCESS),
         Some(Reference::Backend { address }) => backend::run(address).await.map(|()| ExitCode::SUCCESS),
         None => drive(arguments).await,
-    }
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(CANNOT_PLAY)
+    })
 }
 
 /// Plays all scenarios that were asked for. Interrupted, it takes with it what it started.
