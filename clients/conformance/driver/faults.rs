@@ -9,13 +9,14 @@ use crate::{
     json::Json,
     matching,
     names::Names,
-    process::PATIENCE,
     scenario::{Act, Fault, ServerKind},
     stage::Stage,
 };
 
 /// How often a gate is looked at.
 const LOOK: Duration = Duration::from_millis(10);
+/// How long a tool may take to come to its gate.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Plays faults while events are shown. The end of `shown` is the end of the answer: what waits for an event fails then.
 pub(crate) async fn play(
@@ -28,7 +29,9 @@ pub(crate) async fn play(
     for (place, fault) in faults.iter().enumerate() {
         if let Some(after) = &fault.after {
             let seen = shown.wait_for(|events| events.iter().any(|event| matching::holds(event, after, names))).await;
-            seen.ok().with_context(|| format!("fault {}: the answer ended without an event that holds {after}", place + 1))?;
+            seen.ok().with_context(|| {
+                format!("fault {}: the answer ended without an event that holds {after}", place + 1)
+            })?;
         }
         if let Some(gate) = &fault.held {
             held(names.gates(), gate).await.with_context(|| format!("fault {}", place + 1))?;

@@ -97,7 +97,7 @@ fn framed(message: &[u8]) -> anyhow::Result<Bytes> {
     Ok([&[0][..], &length, message].concat().into())
 }
 
-/// ExecuteBatch breaks off in the middle; WatchBatch goes on from where the client says.
+/// `ExecuteBatch` breaks off in the middle; `WatchBatch` goes on from where the client says.
 fn answer(path: &str, message: &[u8]) -> anyhow::Result<Answer> {
     let done = |messages| Answer { messages, status: Status::new(Code::Ok, "") };
     Ok(match path {

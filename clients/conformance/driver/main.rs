@@ -110,7 +110,10 @@ async fn drive(arguments: Arguments) -> anyhow::Result<ExitCode> {
 
 fn choose(scenarios: Vec<Scenario>, only: &[String]) -> anyhow::Result<Vec<Scenario>> {
     for name in only {
-        scenarios.iter().find(|scenario| scenario.name == *name).with_context(|| format!("there is no scenario {name:?}"))?;
+        scenarios
+            .iter()
+            .find(|scenario| scenario.name == *name)
+            .with_context(|| format!("there is no scenario {name:?}"))?;
     }
     let chosen = |scenario: &Scenario| only.is_empty() || only.contains(&scenario.name);
     Ok(scenarios.into_iter().filter(chosen).collect())

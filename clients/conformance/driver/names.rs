@@ -148,9 +148,8 @@ mod tests {
 
     #[test]
     fn names_stand_for_what_was_bound() {
-        let given = json(
-            r#"{"a":"${x}","b":"${t}/${x}","c":["${gate:w}","${id:k}"],"d":"${VAR_1}.calls ${x}","e":"${"}"#,
-        );
+        let given =
+            json(r#"{"a":"${x}","b":"${t}/${x}","c":["${gate:w}","${id:k}"],"d":"${VAR_1}.calls ${x}","e":"${"}"#);
         let filled = r#"{"a":7,"b":"step/7","c":["/g/w","k-u1"],"d":"${VAR_1}.calls 7","e":"${"}"#;
         assert_eq!(names().fill(&given).to_string(), filled);
     }
@@ -164,7 +163,8 @@ mod tests {
 
     #[test]
     fn wrong_copies_are_refused() {
-        let wrong = [r#"{"$repeat":["a"]}"#, r#"{"$repeat":3}"#, r#"{"$list":["a",1]}"#, r#"{"$list":[99999999999,1]}"#];
+        let wrong =
+            [r#"{"$repeat":["a"]}"#, r#"{"$repeat":3}"#, r#"{"$list":["a",1]}"#, r#"{"$list":[99999999999,1]}"#];
         for text in wrong {
             assert!(write_out(&json(text)).is_err(), "{text}");
         }

@@ -1,6 +1,6 @@
 //! One scenario after the other, and what came of each.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use crate::{
     json::Json,
     matching::{self, shorten},
     names::Names,
-    process::{PATIENCE, Talk},
+    process::Talk,
     proxy::Proxy,
     scenario::{Cut, Scenario, ServerKind, Step},
     server,
@@ -20,8 +20,8 @@ use crate::{
 
 /// How many events of a failed step are shown.
 const EVENTS_SHOWN: usize = 40;
-/// How many steps may take that long until the whole step is given up: a step's own waits are shorter.
-const STEP_BOUND: std::time::Duration = PATIENCE.saturating_mul(2);
+/// What only a step that hangs takes so long for.
+const STEP_BOUND: Duration = Duration::from_mins(1);
 
 /// A client under test, a stage, and scenarios to play.
 pub(crate) struct Play {
@@ -125,11 +125,12 @@ impl Play {
             members.push(text("ca", ca));
         }
         for (name, value) in &step.request {
-            match names.fill(value) {
-                Json::Text(word) if name == "token" => {
-                    members.extend(server::token(&word)?.map(|token| text("token", token)));
-                }
-                value => members.push((name.clone(), value)),
+            let value = names.fill(value);
+            if name == "token" {
+                let token = server::token(value.as_text().unwrap_or_default())?;
+                members.extend(token.map(|token| text("token", token)));
+            } else {
+                members.push((name.clone(), value));
             }
         }
         Ok(Json::Object(members).to_string())
@@ -192,15 +193,12 @@ impl Step {
 impl Answer {
     /// What came, for people.
     fn shown(&self) -> String {
-        let events = self.events.iter().take(EVENTS_SHOWN).map(|event| format!("\n    event {}", shorten(&event.to_string())));
-        let mut text: String = events.collect();
-        if self.events.len() > EVENTS_SHOWN {
-            text.push_str(&format!("\n    … {} events in all", self.events.len()));
-        }
-        if let Some(end) = &self.end {
-            text.push_str(&format!("\n    end {}", shorten(&end.to_string())));
-        }
-        text
+        let left_out = self.events.len().saturating_sub(EVENTS_SHOWN);
+        let events = self.events.iter().take(EVENTS_SHOWN).map(|event| format!("event {event}"));
+        let more = (left_out > 0).then(|| format!("and {left_out} events more"));
+        let end = self.end.iter().map(|end| format!("end {end}"));
+        let lines: Vec<_> = events.chain(more).chain(end).map(|line| format!("\n    {}", shorten(&line))).collect();
+        lines.concat()
     }
 }
 

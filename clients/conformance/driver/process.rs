@@ -55,7 +55,7 @@ pub(crate) struct Talk {
     answers: mpsc::Receiver<String>,
 }
 
-/// Whether a word stands alone in a line of standard output, or anywhere in one of standard error.
+/// Where the word stands that says that a server is ready.
 pub(crate) enum Ready {
     Output(&'static str),
     Error(&'static str),

@@ -114,7 +114,11 @@ async fn ask(from_client: &mut OwnedReadHalf, mut to_server: OwnedWriteHalf) -> 
 }
 
 /// What the server sends goes on up to a cut, or to its end; then the client's side is told that there is no more.
-async fn answer(from_server: OwnedReadHalf, to_client: OwnedWriteHalf, counter: &Mutex<Counter>) -> io::Result<OwnedWriteHalf> {
+async fn answer(
+    from_server: OwnedReadHalf,
+    to_client: OwnedWriteHalf,
+    counter: &Mutex<Counter>,
+) -> io::Result<OwnedWriteHalf> {
     let (mut from_server, mut to_client) = (from_server, to_client);
     forward(&mut from_server, &mut to_client, counter).await?;
     to_client.shutdown().await?;
@@ -171,7 +175,8 @@ mod tests {
         assert_eq!(through(Cut::After(vec![3]), &frames).await, all);
         let first = [frames[0].bytes(), Frame::new(0, 0, 1, message("one")).bytes()].concat();
         assert_eq!(through(Cut::EveryEvent, &frames).await, first);
-        let second = [frames[0].bytes(), Frame::new(0, 0, 1, [message("one"), message("two")].concat()).bytes()].concat();
+        let second =
+            [frames[0].bytes(), Frame::new(0, 0, 1, [message("one"), message("two")].concat()).bytes()].concat();
         assert_eq!(through(Cut::After(vec![2]), &frames).await, second);
     }
 
@@ -183,11 +188,11 @@ mod tests {
         let frame = Frame::new(0, 0, 1, message("one"));
         for _ in 0..2 {
             let mut client = TcpStream::connect(proxy.endpoint().trim_start_matches("http://")).await.unwrap();
-            let (mut served, _) = server.accept().await.unwrap();
+            let (mut peer, _) = server.accept().await.unwrap();
             client.write_all(b"asked").await.unwrap();
             let mut asked = [0; 5];
-            served.read_exact(&mut asked).await.unwrap();
-            served.write_all(&[frame.bytes(), frame.bytes()].concat()).await.unwrap();
+            peer.read_exact(&mut asked).await.unwrap();
+            peer.write_all(&[frame.bytes(), frame.bytes()].concat()).await.unwrap();
             let mut got = Vec::new();
             client.read_to_end(&mut got).await.unwrap();
             assert_eq!((&asked, got), (b"asked", frame.bytes()));

@@ -167,7 +167,8 @@ impl Members {
 
 /// All scenarios of a folder, by file and place. No two have one name.
 pub(crate) fn read_folder(folder: &Path) -> anyhow::Result<Vec<Scenario>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read scenarios in {}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read scenarios in {}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|end| end == "json"));
     files.sort();
@@ -232,7 +233,9 @@ fn read_cut(value: Json) -> anyhow::Result<Cut> {
             let numbers = values.iter().map(|value| value.as_u64().filter(|number| *number > 0).context(wanted));
             Ok(Cut::After(numbers.collect::<anyhow::Result<_>>()?))
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_) => bail!("{wanted}, came {value}"),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_) => {
+            bail!("{wanted}, came {value}")
+        }
     }
 }
 
@@ -242,7 +245,7 @@ fn read_step(value: Json) -> anyhow::Result<Step> {
     let faults = members.array("faults")?.unwrap_or_default();
     let fault = |(place, value)| read_fault(value).with_context(|| format!("fault {}", place + 1));
     let faults = faults.into_iter().enumerate().map(fault).collect::<anyhow::Result<_>>()?;
-    let expect = members.take("expect").map(read_expect).transpose()?.unwrap_or_default();
+    let expect = members.take("expect").as_ref().map(read_expect).transpose()?.unwrap_or_default();
     let Json::Object(request) = names::write_out(&Json::Object(members.left))? else { bail!("it is no object") };
     for (name, _) in &request {
         ensure!(REQUEST.contains(&name.as_str()), "a request has no member {name:?}");
@@ -274,8 +277,8 @@ fn read_fault(value: Json) -> anyhow::Result<Fault> {
     Ok(Fault { after, held, act })
 }
 
-fn read_expect(value: Json) -> anyhow::Result<Expect> {
-    let mut members = Members::of(names::write_out(&value)?, "what is expected")?;
+fn read_expect(value: &Json) -> anyhow::Result<Expect> {
+    let mut members = Members::of(names::write_out(value)?, "what is expected")?;
     let order = Order { any: members.flag("any_order")?, some: members.flag("some")? };
     let expect = Expect { events: members.array("events")?, order, end: members.take("end") };
     members.end()?;
@@ -305,7 +308,8 @@ mod tests {
         let step = r#"{"do":"run","note":"n","batch":{"calls":{"$list":[2,{"tool":"echo"}]}},
             "faults":[{"after":{"kind":"k"},"held":"x","do":"kill_server"},{"do":"open","gate":"x"}],
             "expect":{"some":true,"events":[],"end":{"left":true}}}"#;
-        let text = format!(r#"[{{"name":"n","about":"a","case":"C1","server":"future","cut":[2,3],"steps":[{step}]}}]"#);
+        let text =
+            format!(r#"[{{"name":"n","about":"a","case":"C1","server":"future","cut":[2,3],"steps":[{step}]}}]"#);
         let [scenario] = &read_file(&text).unwrap()[..] else { panic!("one scenario") };
         assert_eq!((scenario.server, &scenario.cut), (ServerKind::Future, &Cut::After(vec![2, 3])));
         let [step] = &scenario.steps[..] else { panic!("one step") };
@@ -316,13 +320,18 @@ mod tests {
 
     #[test]
     fn errors_name_the_scenario_and_the_step() {
-        assert_eq!(error(&with_step(r#"{"do":"runs","expect":{}}"#)), r#"scenario "n": step 1: a client does no "runs""#);
+        assert_eq!(
+            error(&with_step(r#"{"do":"runs","expect":{}}"#)),
+            r#"scenario "n": step 1: a client does no "runs""#
+        );
         let wrong = with_step(r#"{"do":"run","expect":{"event":[]}}"#);
         assert_eq!(error(&wrong), r#"scenario "n": step 1: what is expected: there is no member "event""#);
         let wrong = with_step(r#"{"do":"run","faults":[{"do":"burn"}],"expect":{}}"#);
         assert_eq!(error(&wrong), r#"scenario "n": step 1: fault 1: there is no fault "burn""#);
         assert!(error("[\n{]").contains("line 2"));
-        assert!(error(r#"[{"name":"n","about":"a","server":"far","steps":[]}]"#).contains("there is no server \"far\""));
+        assert!(
+            error(r#"[{"name":"n","about":"a","server":"far","steps":[]}]"#).contains("there is no server \"far\"")
+        );
         assert!(error(r#"[{"name":"n","about":"a","server":"unix","cut":"every_event","steps":[]}]"#).contains("cut"));
     }
 

@@ -98,6 +98,8 @@ impl Server {
         }
         let mut command = Command::new(&self.program);
         command.args(["serve", "--config"]).arg(self.folder.join("toolbatch.toml")).current_dir(&self.folder);
+        // Whoever silences the log would silence that it serves.
+        command.env_remove("TOOLBATCH_LOG");
         self.process = Some(Process::serve("toolbatch serve", &mut command, Ready::Error("serving")).await?);
         Ok(())
     }

@@ -78,7 +78,9 @@ mod tests {
         let finished = r#"{"finished":{}}"#;
         assert_eq!(check_text(&format!("[{first},{last}]"), finished, 0, false), Ok(()));
         assert!(check_text(&format!("[{first}]"), finished, 0, false).is_err());
-        assert!(check_text(&format!("[{first},{last},{}]", event(3, "call_started", "b")), finished, 0, false).is_err());
+        assert!(
+            check_text(&format!("[{first},{last},{}]", event(3, "call_started", "b")), finished, 0, false).is_err()
+        );
         assert!(check_text(&format!("[{first},{}]", event(2, "call_started", "c")), "{}", 0, false).is_err());
     }
 }

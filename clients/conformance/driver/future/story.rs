@@ -13,7 +13,7 @@ use toolbatch::proto::{
 const UNKNOWN: i32 = 99;
 /// A field that no message has.
 const UNKNOWN_FIELD: u32 = 900;
-/// After this one ExecuteBatch breaks off.
+/// After this one `ExecuteBatch` breaks off.
 const BROKEN_OFF_AFTER: u64 = 5;
 
 /// A field with bytes in it.
@@ -31,7 +31,7 @@ fn with_new_field(mut message: Vec<u8>) -> Vec<u8> {
     message
 }
 
-/// The answers of ExecuteBatch and of WatchBatch hold an event in their first field.
+/// The answers of `ExecuteBatch` and of `WatchBatch` hold an event in their first field.
 fn response(event: &[u8]) -> Vec<u8> {
     with_new_field(field(1, event))
 }
@@ -86,8 +86,7 @@ fn summary() -> BatchSummary {
 /// Every event of the log, with its sequence.
 fn events(batch_id: &str, task_id: &str) -> Vec<(u64, Vec<u8>)> {
     let options = BatchOptions { mode: UNKNOWN, in_doubt: UNKNOWN, max_concurrency: 4, ..BatchOptions::default() };
-    let started =
-        BatchStarted { task_id: task_id.into(), agent_id: "agent".into(), total: 2, options: Some(options) };
+    let started = BatchStarted { task_id: task_id.into(), agent_id: "agent".into(), total: 2, options: Some(options) };
     let call = CallStarted { tool: "echo".into(), step_id: "step-0".into(), attempt: 1, ..CallStarted::default() };
     let finished = |result| Event::CallFinished(CallFinished { result: Some(result) });
     vec![
@@ -129,14 +128,14 @@ pub(crate) fn go_on(batch_id: &str, after: u64) -> Vec<Vec<u8>> {
     messages
 }
 
-/// The answer of CancelBatch.
+/// The answer of `CancelBatch`.
 pub(crate) fn cancelled(batch_id: &str) -> Vec<u8> {
     let summary = BatchSummary { status: BatchStatus::Running.into(), stop_reason: UNKNOWN, ..BatchSummary::default() };
     let batch = Batch { batch_id: batch_id.into(), summary: Some(summary), ..Batch::default() };
     with_new_field(field(1, &with_new_field(batch.encode_to_vec())))
 }
 
-/// The answer of GetStep.
+/// The answer of `GetStep`.
 pub(crate) fn step(step_id: &str) -> Vec<u8> {
     let error = failed().error;
     let args_json = r#"{"n":1}"#.into();
@@ -153,7 +152,8 @@ mod tests {
     #[test]
     fn a_generated_client_reads_what_it_knows() {
         let read = |message: &Vec<u8>| WatchBatchResponse::decode(&message[..]).unwrap().event.unwrap();
-        let request = ExecuteBatchRequest { batch_id: "b".into(), task_id: "t".into(), ..ExecuteBatchRequest::default() };
+        let request =
+            ExecuteBatchRequest { batch_id: "b".into(), task_id: "t".into(), ..ExecuteBatchRequest::default() };
         let begin: Vec<_> = begin(&request).iter().map(read).collect();
         let sequences: Vec<_> = begin.iter().map(|event| event.sequence).collect();
         assert_eq!(sequences, [1, 2, 0, 3, 4, 5]);

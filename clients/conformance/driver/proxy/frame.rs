@@ -33,11 +33,11 @@ impl Frame {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(error),
         }
-        let [a, b, c, kind, flags, d, e, f, g] = head;
-        let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-        let mut payload = vec![0; length];
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).map_err(io::Error::other)?];
         from.read_exact(&mut payload).await?;
-        Ok(Some(Self { kind, flags, stream: u32::from_be_bytes([d, e, f, g]), payload }))
+        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        Ok(Some(Self { kind: head[3], flags: head[4], stream, payload }))
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
