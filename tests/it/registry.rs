@@ -118,7 +118,7 @@ async fn a_credential_goes_with_each_call_and_is_read_again_at_sighup() {
     client.run(batch(vec![effect("a")])).await;
     std::fs::write(&path, "Bearer canary-two").expect("a file");
     program.signal(Signal::HangUp);
-    program.logged("credentials were read again").await;
+    program.logged("were read again").await;
     client.run(batch(vec![effect("b")])).await;
     program.crash().await;
     let client = program.start().await;
