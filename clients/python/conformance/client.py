@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import normal
+
 from toolbatch import (
     Batch,
     BatchFinished,
@@ -82,7 +83,9 @@ async def value(client: Client, request: dict[str, Any], timeout: float | None) 
         case "definitions":
             return await _FORMATS[request["format"]].definitions(client)
         case "tool_call":
-            return await _FORMATS[request["format"]].tool_call(client, request["task_id"], request["call"], timeout=timeout)
+            return await _FORMATS[request["format"]].tool_call(
+                client, request["task_id"], request["call"], timeout=timeout
+            )
         case other:
             raise ValueError(f"no such request: {other}")
 
@@ -99,9 +102,9 @@ async def follow(stream: EventStream, stop: dict[str, Any] | None) -> dict[str, 
                 if stop["how"] == "leave":
                     await stream.aclose()
                     return {"left": True}
-                assert task is not None
-                task.cancel()
                 stop = None
+                if task is not None:
+                    task.cancel()
             match event:
                 case BatchFinished(summary=summary):
                     end = {"finished": normal.summary(summary)}
@@ -117,7 +120,9 @@ async def follow(stream: EventStream, stop: dict[str, Any] | None) -> dict[str, 
 def contains(shown: Json, wanted: Json) -> bool:
     """Tell whether all members of what is wanted are there; absent equals empty."""
     if isinstance(wanted, dict):
-        return all(contains(shown.get(name) if isinstance(shown, dict) else None, member) for name, member in wanted.items())
+        return all(
+            contains(shown.get(name) if isinstance(shown, dict) else None, member) for name, member in wanted.items()
+        )
     return bool(shown == wanted or (not shown and not wanted))
 
 

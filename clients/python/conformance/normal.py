@@ -58,7 +58,12 @@ def error(raised: Exception) -> dict[str, Json]:
             return {"unavailable": {"message": message}}
         case Refused():
             violations = [_members(violation) for violation in raised.violations]
-            told = {"status": raised.status, "reason": raised.reason, "message": raised.message, "violations": violations}
+            told = {
+                "status": raised.status,
+                "reason": raised.reason,
+                "message": raised.message,
+                "violations": violations,
+            }
             return {"refused": told}
         case _:
             raise raised

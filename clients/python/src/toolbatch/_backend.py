@@ -166,13 +166,10 @@ class Backend:
         threads = ThreadPoolExecutor(self._max_threads, thread_name_prefix="toolbatch-tool")
         server = aio.server(options=_OPTIONS)
         health = Health()
-        tool_pb2_grpc.add_ToolServiceServicer_to_server(Servicer(self._tools, threads), server)  # type: ignore[no-untyped-call]
+        tool_pb2_grpc.add_ToolServiceServicer_to_server(Servicer(self._tools, threads), server)
         health_pb2_grpc.add_HealthServicer_to_server(health, server)
         try:
-            if credentials is None:
-                bound = server.add_insecure_port(address)
-            else:
-                bound = server.add_secure_port(address, credentials)
+            bound = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
         except RuntimeError as error:
             raise OSError(f"{address} cannot be listened on: {error}") from None
         await server.start()

@@ -72,7 +72,8 @@ class Client:
     def run(self, batch: Batch, *, timeout: float | None = None) -> EventStream:
         """Run a batch, or attach to the one of its id, and give its events until `BatchFinished`."""
         request = batch.with_id().to_proto()
-        return EventStream(self._transport, self._transport.recovery(timeout, request.batch_id), request, 0)
+        runs = "" if batch.validate_only else request.batch_id
+        return EventStream(self._transport, self._transport.recovery(timeout, runs), request, 0)
 
     def watch(self, batch_id: str, *, after_sequence: int = 0, timeout: float | None = None) -> EventStream:
         """Give a batch's events after `after_sequence`, then follow it live until it finishes."""

@@ -21,7 +21,7 @@ class Health(health_pb2_grpc.HealthServicer):
         """Answer NOT_SERVING from now on."""
         self._stopping.set()
 
-    async def Check(  # type: ignore[override]  # noqa: N802
+    async def Check(  # noqa: N802
         self,
         request: health_pb2.HealthCheckRequest,
         context: "aio.ServicerContext[Any, Any]",
@@ -31,7 +31,7 @@ class Health(health_pb2_grpc.HealthServicer):
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no service {request.service!r} here")
         return self._now()
 
-    async def Watch(  # type: ignore[override]  # noqa: N802
+    async def Watch(  # noqa: N802
         self,
         request: health_pb2.HealthCheckRequest,
         context: "aio.ServicerContext[Any, Any]",  # noqa: ARG002

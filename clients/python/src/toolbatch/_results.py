@@ -17,7 +17,7 @@ async def whole_result(transport: Transport, step_id: str, timeout: float | None
         is_open = False
         try:
             is_open = await opened(call, recovery)
-            while (piece := await call.read()) is not aio.EOF:
+            while isinstance(piece := await call.read(), task_pb2.ReadStepResultResponse):
                 text += piece.chunk
                 recovery.moved_on()
             return text.decode()

@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 import grpc
 from grpc import aio
 
-from toolbatch._json import loads, text_of
-from toolbatch._json import RawJson
+from toolbatch._json import RawJson, loads, text_of
 from toolbatch._tool import Await, Context, Function, Landed, NotLanded, Progress, Tool, ToolFailure
 from toolbatch.v1 import tool_pb2, tool_pb2_grpc
 
@@ -54,7 +53,7 @@ class Servicer(tool_pb2_grpc.ToolServiceServicer):
         except Exception as error:  # noqa: BLE001
             await _unknown(error, f"tool {tool.name}", call, context)
 
-    async def CallToolWithProgress(  # type: ignore[override]  # noqa: N802
+    async def CallToolWithProgress(  # noqa: N802
         self, request: tool_pb2.CallToolWithProgressRequest, context: _Grpc
     ) -> AsyncIterator[tool_pb2.CallToolWithProgressResponse]:
         """Run a tool and tell of its progress on the way."""

@@ -42,6 +42,7 @@ class EventStream(AsyncIterator[Event]):
         self._loop = asyncio.get_running_loop()
         self._call: UnaryStreamCall[Any, Any] | None = None
         self._is_open = False
+        self._begun = False
         self._planned = False
         self._ended = False
 
@@ -69,11 +70,10 @@ class EventStream(AsyncIterator[Event]):
             self._ended = True
             self._drop()
             raise
-        if event is None or isinstance(event, BatchFinished):
-            self._ended = True
         if event is None:
-            self._drop()
+            await self.aclose()
             raise StopAsyncIteration
+        self._ended = isinstance(event, BatchFinished)
         return event
 
     async def aclose(self) -> None:
@@ -96,6 +96,9 @@ class EventStream(AsyncIterator[Event]):
                 self._loop.call_soon_threadsafe(call.cancel)
 
     async def _next(self) -> Event | None:
+        if not self._begun:
+            self._begun = True
+            self._recovery.was_alive()
         while True:
             if self._call is None:
                 self._call = self._ask()

@@ -1,0 +1,232 @@
+import asyncio
+import signal
+from pathlib import Path
+
+import grpc
+import pytest
+from conftest import Server, free_port
+from odd import events, odd, sent, status
+from proxy import proxy
+from tools import held
+
+from toolbatch import (
+    Batch,
+    BatchFinished,
+    BatchResumed,
+    BatchStarted,
+    Call,
+    CallStarted,
+    Client,
+    DeadlineExceeded,
+    Refused,
+    Unavailable,
+)
+
+BATCH = Batch(task_id="T", batch_id="b", calls=[Call("echo")])
+
+
+async def sequences(client: Client) -> list[int]:
+    return [event.sequence async for event in client.run(BATCH)]
+
+
+async def test_a_connection_that_is_cut_again_and_again(server: Server) -> None:
+    calls = [Call("echo", {"n": n}) for n in range(100)]
+    async with proxy(server.listen, limit=2000) as bad, Client(bad.address) as client:
+        events = [event async for event in client.run(Batch(task_id="T", calls=calls))]
+    assert bad.connections > 5
+    assert [event.sequence for event in events] == list(range(1, 203))
+    assert isinstance(events[-1], BatchFinished)
+
+
+async def test_a_result_whose_connection_is_cut(client: Client, server: Server) -> None:
+    summary = await client.result(Batch(task_id="T", calls=[Call("large", {"bytes": 5_000_000})]))
+    async with proxy(server.listen, limit=1_500_000) as bad, Client(bad.address) as other:
+        assert len(await other.step_result(summary.results[0].step_id)) == 5_000_002
+    assert bad.connections > 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_that_comes_back(client: Client, server: Server, gate: Path, number: int) -> None:
+    events = []
+    async for event in client.run(Batch(task_id="T", calls=[Call("hold", {"gate": str(gate)}), Call("echo")])):
+        events.append(event)
+        if isinstance(event, CallStarted) and event.index == 0 and event.attempt == 1:
+            await held(Path(f"{gate}.held"))
+            if number == signal.SIGTERM:
+                stopping = asyncio.create_task(server.restart(number))
+                await asyncio.sleep(0)
+                gate.touch()
+                await stopping
+            else:
+                await server.restart(number)
+                gate.touch()
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    finished = events[-1]
+    assert isinstance(finished, BatchFinished)
+    assert finished.summary.succeeded == 2
+    assert any(isinstance(event, BatchResumed) for event in events) == (number == signal.SIGKILL)
+
+
+async def test_a_server_that_starts_late(tmp_path: Path, backends: str) -> None:
+    server = Server(tmp_path, f"127.0.0.1:{free_port()}", backends)
+    async with Client(server.url) as client:
+        running = asyncio.create_task(client.result(BATCH))
+        steps = asyncio.create_task(client.get_batch("b"))
+        await asyncio.sleep(0.2)
+        await server.start()
+        assert (await running).succeeded == 1
+        with pytest.raises((Refused, asyncio.CancelledError)):
+            await steps if steps.done() and steps.exception() else await _not_there(client)
+        steps.cancel()
+    await server.stop()
+
+
+async def _not_there(client: Client) -> None:
+    await client.get_batch("nothing")
+
+
+async def test_giving_up_names_the_batch() -> None:
+    async with Client(f"http://127.0.0.1:{free_port()}", give_up_after=0.3) as client:
+        with pytest.raises(Unavailable, match="batch b may be running") as raised:
+            await client.result(BATCH)
+        assert (raised.value.batch_id, raised.value.last_sequence) == ("b", 0)
+        with pytest.raises(Unavailable) as raised:
+            await client.get_step("s")
+        with pytest.raises(Unavailable, match="may have been carried out"):
+            await client.set_variable("T", 1)
+
+
+async def test_giving_up_on_a_server_that_says_nothing() -> None:
+    async with Client("http://127.0.0.1:1", give_up_after=0.3) as client, proxy("127.0.0.1:1") as _:
+        silent = await asyncio.start_server(lambda _r, _w: asyncio.sleep(60), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        async with Client(f"http://127.0.0.1:{port}", give_up_after=0.3) as quiet:
+            with pytest.raises(Unavailable, match="no answer came"):
+                await quiet.result(BATCH)
+            with pytest.raises(Unavailable, match="no answer came"):
+                await quiet.get_batch("b")
+        silent.close()
+        with pytest.raises(Unavailable):
+            await client.result(BATCH)
+
+
+async def test_a_deadline_is_over_all_attempts(client: Client, gate: Path) -> None:
+    batch = Batch(task_id="T", batch_id="b", calls=[Call("hold", {"gate": str(gate)})])
+    with pytest.raises(DeadlineExceeded) as raised:
+        await client.result(batch, timeout=0.5)
+    assert isinstance(raised.value, TimeoutError)
+    assert (raised.value.batch_id, raised.value.last_sequence) == ("b", 2)
+    gate.touch()
+    assert (await client.result(batch)).succeeded == 1
+    async with Client(f"http://127.0.0.1:{free_port()}") as nobody:
+        with pytest.raises(DeadlineExceeded):
+            await nobody.result(BATCH, timeout=0.3)
+
+
+async def test_asyncio_timeout_and_cancellation(client: Client, gate: Path) -> None:
+    batch = Batch(task_id="T", batch_id="b", calls=[Call("hold", {"gate": str(gate)})])
+    with pytest.raises(TimeoutError) as raised:
+        async with asyncio.timeout(0.5):
+            await client.result(batch)
+    assert not isinstance(raised.value, DeadlineExceeded)
+    running = asyncio.create_task(client.result(batch))
+    await held(Path(f"{gate}.held"))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    gate.touch()
+    assert (await client.result(batch)).succeeded == 1
+
+
+async def test_leaving_the_loop_ends_the_stream_at_once() -> None:
+    async with odd(events(1, hang=True)) as server, Client(server.url) as client:
+        async for _ in client.run(BATCH):
+            break
+        async with asyncio.timeout(2):
+            await server.ended.wait()
+
+
+async def test_an_error_in_the_loop_ends_the_stream_too() -> None:
+    async with odd(events(1, hang=True)) as server, Client(server.url) as client:
+        with pytest.raises(KeyError):
+            async for _ in client.run(BATCH):
+                raise KeyError
+        async with asyncio.timeout(2):
+            await server.ended.wait()
+
+
+async def test_events_are_given_out_once_and_none_is_left_out() -> None:
+    script = [
+        events(1, 2),
+        events(2, 3, 3),
+        events(5),
+        events(4, sent(5, "unknown"), 6),
+        events(7, sent(0, "call_progress"), 8, 9),
+    ]
+    async with odd(*script) as server, Client(server.url) as client:
+        assert await sequences(client) == [1, 2, 3, 4, 6, 7, 0, 8, 9]
+    assert server.asked == ["execute", "watch 2", "watch 3", "watch 3", "watch 6"]
+
+
+async def test_a_stream_without_events_is_asked_for_again() -> None:
+    script = [events(), events(sent(0, "call_progress")), events(2), events(1, 9)]
+    async with odd(*script) as server, Client(server.url, give_up_after=5) as client:
+        seen = []
+        with pytest.raises(Unavailable):
+            async for one in client.run(BATCH):
+                seen.append(one.sequence)
+                if len(server.script) == 0:
+                    server.script += [events()] * 1000
+    assert seen == [0, 1]
+    assert server.asked[:5] == ["execute", "execute", "execute", "execute", "watch 1"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        status(grpc.StatusCode.UNAVAILABLE, reason="STOPPING", retry_after=0.05),
+        status(grpc.StatusCode.RESOURCE_EXHAUSTED, reason="BUSY", retry_after=0.05),
+        status(grpc.StatusCode.CANCELLED),
+        status(grpc.StatusCode.INTERNAL),
+        status(grpc.StatusCode.UNKNOWN),
+    ],
+)
+async def test_what_is_repeated(first: object) -> None:
+    last = [events(*range(1, 10))]
+    async with odd(first, *last) as server, Client(server.url) as client:  # type: ignore[arg-type]
+        assert await sequences(client) == list(range(1, 10))
+    assert server.asked == ["execute", "execute"]
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        (status(grpc.StatusCode.RESOURCE_EXHAUSTED, reason="TOO_LARGE"), "RESOURCE_EXHAUSTED"),
+        (status(grpc.StatusCode.INTERNAL, reason="INTERNAL"), "INTERNAL"),
+        (status(grpc.StatusCode.DATA_LOSS), "DATA_LOSS"),
+        (status(grpc.StatusCode.DEADLINE_EXCEEDED), "DEADLINE_EXCEEDED"),
+    ],
+)
+async def test_what_is_an_error(first: object, name: str) -> None:
+    async with odd(first) as server, Client(server.url) as client:  # type: ignore[arg-type]
+        with pytest.raises(Refused) as raised:
+            await sequences(client)
+    assert (raised.value.status, server.asked) == (name, ["execute"])
+
+
+async def test_the_server_says_the_least_to_wait() -> None:
+    script = [status(grpc.StatusCode.UNAVAILABLE, reason="STOPPING", retry_after=0.6), events(*range(1, 10))]
+    async with odd(*script) as server, Client(server.url) as client:
+        began = asyncio.get_running_loop().time()
+        await sequences(client)
+        assert asyncio.get_running_loop().time() - began >= 0.6
+        assert server.asked == ["execute", "execute"]
+
+
+async def test_a_closed_client_says_so(client: Client) -> None:
+    async for event_ in client.run(BATCH):
+        assert isinstance(event_, BatchStarted)
+        break
+    await client.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await client.result(BATCH)
