@@ -131,7 +131,8 @@ export class Attempts {
   }
 
   #late({ batchId, lastSequence = 0 }: Standing, cause: unknown): DeadlineExceeded {
-    const rest = batchId === undefined ? "" : `; batch ${batchId} goes on if it was accepted: watch it after sequence ${lastSequence}`;
+    const rest =
+      batchId === undefined ? "" : `; batch ${batchId} goes on if it was accepted: watch it after sequence ${lastSequence}`;
     return new DeadlineExceeded(`the time given by timeoutMs is over${rest}`, { batchId, lastSequence }, { cause });
   }
 

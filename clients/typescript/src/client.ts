@@ -1,4 +1,4 @@
-import { type Client as Stub, createClient, type Transport } from "@connectrpc/connect";
+import { createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
 import { Attempts, type RequestOptions } from "./attempts.js";
 import { type Connection, type ConnectOptions, connectTo } from "./connect.js";
 import { Unavailable } from "./errors.js";
@@ -123,8 +123,7 @@ export class Client {
         batchId: id,
         afterSequence,
         planOnly: false,
-        open: (after, callOptions) =>
-          this.#batches.watchBatch({ batchId: id, afterSequence: BigInt(after) }, callOptions),
+        open: (after, callOptions) => this.#batches.watchBatch({ batchId: id, afterSequence: BigInt(after) }, callOptions),
       },
       options,
       this.#giveUpAfterMs,
@@ -161,13 +160,13 @@ export class Client {
    */
   async setVariable(
     taskId: string,
-    value: JsonInput,
+    value: JsonInput | object,
     options: RequestOptions & { readonly name?: string | undefined } = {},
   ): Promise<string> {
     const request = {
       taskId: sendable("taskId", taskId),
       name: sendable("name", options.name ?? ""),
-      valueJson: sendable("value", writeJson(value)),
+      valueJson: sendable("value", writeJson(value as JsonInput)),
     };
     return (await this.#once(options, (call) => this.#tasks.setVariable(request, call))).name;
   }
@@ -217,9 +216,7 @@ export class Client {
    *
    * @param options.agentId whose tools, where an operator asks.
    */
-  async *tools(
-    options: RequestOptions & { readonly agentId?: string | undefined } = {},
-  ): AsyncGenerator<Tool, void, undefined> {
+  async *tools(options: RequestOptions & { readonly agentId?: string | undefined } = {}): AsyncGenerator<Tool, void, undefined> {
     const agentId = sendable("agentId", options.agentId ?? "");
     let pageToken = "";
     do {

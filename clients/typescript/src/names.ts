@@ -1,11 +1,4 @@
-import {
-  BatchMode,
-  BatchStatus,
-  CallErrorReason,
-  CallStatus,
-  InDoubtPolicy,
-  StopReason,
-} from "./gen/toolbatch/v1/batch_pb.js";
+import { BatchMode, BatchStatus, CallErrorReason, CallStatus, InDoubtPolicy, StopReason } from "./gen/toolbatch/v1/batch_pb.js";
 
 type NamesOf<Enum extends object> = Exclude<Lowercase<keyof Enum & string>, "unspecified">;
 

@@ -16,8 +16,8 @@ import { type JsonInput, writeJson } from "./json/index.js";
 export interface Call {
   /** The tool's name as it stands in the agent's tool list, 1 to 256 bytes. */
   readonly tool: string;
-  /** The arguments, an object or a `Map`; written without loss. At most 1 MiB as JSON. */
-  readonly args?: { readonly [name: string]: JsonInput | undefined } | ReadonlyMap<string, JsonInput> | undefined;
+  /** The arguments, an object or a `Map` of {@link JsonInput}; written without loss. At most 1 MiB as JSON. */
+  readonly args?: object | undefined;
   /** The arguments as JSON text, which reaches the tool byte for byte. At most 1 MiB. */
   readonly argsJson?: string | undefined;
   /** Stable identity, at most 512 bytes: a keyed call runs at most once per task. */
@@ -113,7 +113,7 @@ export function argsText(place: string, { args, argsJson }: Pick<Call, "args" | 
   }
   if (args === undefined) return sendable(`${place}Json`, argsJson ?? "");
   try {
-    return sendable(place, writeJson(args));
+    return sendable(place, writeJson(args as JsonInput));
   } catch (error) {
     throw new TypeError(`${place}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }

@@ -34,7 +34,11 @@ export interface ToolDeclaration<Args = JsonObject> {
  * Of the args, whole numbers beyond 2^53 are `bigint` and numbers such as `1.10` are {@link JsonNumber}; `JSON.parse(context.argsJson)`
  * gives plain numbers.
  */
-export type ToolFunction<Args = JsonObject> = (args: Args, context: ToolContext) => ToolResult | Promise<ToolResult>;
+export type ToolFunction<Args = JsonObject> = (
+  args: Args,
+  context: ToolContext,
+  // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a result is of this type.
+) => ToolResult | void | Promise<ToolResult | void>;
 
 /** A declared tool with its function. */
 export interface DeclaredTool {

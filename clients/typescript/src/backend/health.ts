@@ -1,5 +1,5 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
-import { HealthCheckResponse_ServingStatus as Status, type Health as HealthService } from "../gen/grpc/health/v1/health_pb.js";
+import { type Health as HealthService, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc/health/v1/health_pb.js";
 import { ToolService } from "../gen/toolbatch/v1/tool_pb.js";
 
 const SERVICES: ReadonlySet<string> = new Set(["", ToolService.typeName]);

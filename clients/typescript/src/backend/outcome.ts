@@ -28,9 +28,9 @@ export class ToolFailure extends Error {
 /** Returned by a tool's function: it ran, and a person has to review what it did. See {@link awaiting}. */
 export class Awaiting {
   readonly awaitId: string;
-  readonly result: JsonInput;
+  readonly result: JsonInput | object;
 
-  constructor(awaitId: string, result: JsonInput) {
+  constructor(awaitId: string, result: JsonInput | object) {
     this.awaitId = awaitId;
     this.result = result;
   }
@@ -42,12 +42,12 @@ export class Awaiting {
  * @param awaitId names the review.
  * @param result what there is so far.
  */
-export function awaiting(awaitId: string, result: JsonInput = null): Awaiting {
+export function awaiting(awaitId: string, result: JsonInput | object = null): Awaiting {
   return new Awaiting(awaitId, result);
 }
 
 /** What a tool's function gives: its result (nothing: null), {@link rawJson} text, or {@link awaiting}. */
-export type ToolResult = JsonInput | Awaiting | undefined;
+export type ToolResult = JsonInput | object | Awaiting | undefined;
 
 /** What became of an earlier attempt: see {@link landed} and {@link notLanded}. */
 export class Fate {
@@ -86,6 +86,6 @@ function outcome(result: ToolResult | ToolFailure): MessageInitShape<typeof Call
   return { case: "resultJson", value: text(result) };
 }
 
-function text(result: JsonInput | undefined): string {
-  return sendable("the result", writeJson(result ?? null));
+function text(result: ToolResult): string {
+  return sendable("the result", writeJson((result ?? null) as JsonInput));
 }

@@ -35,22 +35,17 @@ export class Tools {
     return {
       listTools: () => ({ tools: Array.from(this.#tools.values(), ({ message }) => message) }),
       callTool: (request, context) => this.#call(request, context, () => {}),
-      callToolWithProgress: (request, context) =>
-        this.#callWithProgress(request.call ?? create(CallToolRequestSchema), context),
+      callToolWithProgress: (request, context) => this.#callWithProgress(request.call ?? create(CallToolRequestSchema), context),
       lookupCall: (request, context) => this.#lookUp(request, context),
     };
   }
 
-  async #call(
-    request: CallToolRequest,
-    rpc: HandlerContext,
-    report: (progress: Progress) => void,
-  ): Promise<CallToolResponse> {
+  async #call(request: CallToolRequest, rpc: HandlerContext, report: (progress: Progress) => void): Promise<CallToolResponse> {
     const { run } = this.#find(request.tool);
     const context = this.#context(request, rpc, report);
     return await this.#guard(request.tool, context, async () => {
       try {
-        return response(await run(parseArgs(request.argsJson), context), context.used);
+        return response((await run(parseArgs(request.argsJson), context)) ?? null, context.used);
       } catch (error) {
         if (error instanceof ToolFailure) return response(error, context.used);
         throw error;

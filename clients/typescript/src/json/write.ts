@@ -60,5 +60,7 @@ function writeMembers(entries: Iterable<[unknown, unknown]>, place: string, dept
 }
 
 function unwritable(place: string, found: string): TypeError {
-  return new TypeError(`cannot write ${found} as JSON at ${place}: expected null, a boolean, a finite number, text, an array or an object`);
+  return new TypeError(
+    `cannot write ${found} as JSON at ${place}: expected null, a boolean, a finite number, text, an array or an object`,
+  );
 }
