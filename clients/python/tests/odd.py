@@ -35,7 +35,7 @@ class Odd(batch_pb2_grpc.BatchServiceServicer):
         self.asked.append(f"watch {request.after_sequence}")
         await self._answer(context)
 
-    async def GetBatch(self, request: Any, context: Context) -> Any:  # type: ignore[override]  # noqa: N802, ARG002
+    async def GetBatch(self, request: Any, context: Context) -> Any:  # noqa: N802, ARG002
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "odd")
 
     CancelBatch = ListBatches = GetBatch

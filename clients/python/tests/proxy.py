@@ -17,6 +17,7 @@ class Proxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        limit = None if self._limit is None else self._limit * self.connections
         try:
             up_reader, up_writer = await asyncio.open_connection(*self._to)
         except OSError:
@@ -26,7 +27,7 @@ class Proxy:
         await asyncio.wait(
             [
                 asyncio.ensure_future(self._pass(reader, up_writer, None)),
-                asyncio.ensure_future(self._pass(up_reader, writer, self._limit)),
+                asyncio.ensure_future(self._pass(up_reader, writer, limit)),
             ],
             return_when=asyncio.FIRST_COMPLETED,
         )
@@ -52,7 +53,7 @@ class Proxy:
 
 @contextlib.asynccontextmanager
 async def proxy(to: str, *, limit: int | None = None) -> AsyncIterator[Proxy]:
-    """A proxy to `HOST:PORT`; with a limit every connection is cut after so many bytes of the server."""
+    """A proxy to `HOST:PORT`; with a limit the n-th connection is cut after n times so many bytes of the server."""
     host, _, port = to.rpartition(":")
     one = Proxy(host, int(port), limit)
     server = await asyncio.start_server(one.serve, "127.0.0.1", 0)

@@ -45,6 +45,9 @@ class RunningBackend:
         self.address = address
         """Where it listens; for port 0 with the port that it got."""
 
+    def __repr__(self) -> str:
+        return f"<RunningBackend at {self.address}>"
+
     async def stop(self, grace: float = 30.0) -> None:
         """Say NOT_SERVING, take no new calls, let running ones finish for `grace` seconds, then cancel them."""
         self._health.stop()
@@ -82,6 +85,9 @@ class Backend:
         """Make a backend without tools; `threads` bounds how many functions that are not async run at once."""
         self._tools: dict[str, Tool[..., Any]] = {}
         self._max_threads = threads
+
+    def __repr__(self) -> str:
+        return f"<Backend of {', '.join(self._tools) or 'no tools'}>"
 
     def tool(
         self,

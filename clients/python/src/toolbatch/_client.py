@@ -57,6 +57,9 @@ class Client:
         target = _connect.target(server, ca, cert, key)
         self._transport = Transport(target, _connect.metadata(token, metadata), give_up_after)
 
+    def __repr__(self) -> str:
+        return f"<Client of {self._transport.target.address}>"
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -12,7 +12,7 @@ from toolbatch import _decode
 from toolbatch._events import BatchFinished, BatchPlanned, Event
 from toolbatch._recovery import Recovery
 from toolbatch._status import Trouble, lost, trouble
-from toolbatch._transport import Transport, opened
+from toolbatch._transport import Transport, opened, was_cancelled
 from toolbatch.v1 import batch_pb2
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class EventStream(AsyncIterator[Event]):
         """The last event above 0 that was given out or passed over; `watch` goes on after it."""
         return self._recovery.last_sequence
 
+    def __repr__(self) -> str:
+        state = "ended" if self._ended else "open" if self._is_open else "not open"
+        return f"<EventStream of batch {self.batch_id or '(plan)'}, {state}, last sequence {self.last_sequence}>"
+
     def __aiter__(self) -> Self:
         return self
 
@@ -66,9 +70,16 @@ class EventStream(AsyncIterator[Event]):
             raise StopAsyncIteration
         try:
             event = await self._next()
+        except asyncio.CancelledError:
+            ended_elsewhere = self._ended
+            await self.aclose()
+            if was_cancelled():
+                raise
+            if ended_elsewhere:
+                raise StopAsyncIteration from None
+            raise RuntimeError("the client was closed while the stream was open; the batch goes on") from None
         except BaseException:
-            self._ended = True
-            self._drop()
+            await self.aclose()
             raise
         if event is None:
             await self.aclose()
@@ -106,6 +117,8 @@ class EventStream(AsyncIterator[Event]):
             try:
                 message = await self._call.read()
             except aio.AioRpcError as error:
+                if self._planned:  # that was all there is to come
+                    return None
                 why = trouble(error)
             else:
                 if message is aio.EOF and self._planned:

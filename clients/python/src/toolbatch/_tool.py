@@ -167,6 +167,9 @@ class Tool(Generic[Args, Result]):
         self.__doc__ = function.__doc__
         self._call = function
 
+    def __repr__(self) -> str:
+        return f"<Tool {self.name}>"
+
     def __call__(self, *args: Args.args, **kwargs: Args.kwargs) -> Result:
         return self._call(*args, **kwargs)
 

@@ -22,7 +22,7 @@ class Transport:
     """A channel that is opened with the first request, as it belongs to the event loop that runs then."""
 
     def __init__(self, target: Target, metadata: tuple[tuple[str, str], ...], give_up_after: float) -> None:
-        self._target = target
+        self.target = target
         self._channel: aio.Channel | None = None
         self._closed = False
         self.metadata = metadata
@@ -54,7 +54,7 @@ class Transport:
             left = recovery.remaining()
             try:
                 async with asyncio.timeout_at(recovery.give_up_at) as bound:
-                    return await method(request, timeout=left, metadata=self.metadata)
+                    return await self._ask(method, request, left)
             except aio.AioRpcError as error:
                 why = trouble(error)
             except TimeoutError:
@@ -67,7 +67,7 @@ class Transport:
         """Send a request that a repeat could do twice: once."""
         recovery = self.recovery(timeout)
         try:
-            return await method(request, timeout=recovery.remaining(), metadata=self.metadata)
+            return await self._ask(method, request, recovery.remaining())
         except aio.AioRpcError as error:
             why = trouble(error)
         if why.deadline and timeout is not None:
@@ -83,12 +83,26 @@ class Transport:
             await self._channel.close()
             self._channel = None
 
+    async def _ask(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
+        try:
+            return await method(request, timeout=timeout, metadata=self.metadata)
+        except asyncio.CancelledError:
+            if was_cancelled():
+                raise
+            raise RuntimeError("the client was closed while a request waited for its answer") from None
+
     def _open(self) -> aio.Channel:
         if self._closed:
             raise RuntimeError("this client is closed")
         if self._channel is None:
-            self._channel = self._target.open()
+            self._channel = self.target.open()
         return self._channel
+
+
+def was_cancelled() -> bool:
+    """Tell whether the running task was cancelled; a call that was ended from elsewhere raises CancelledError, too."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 async def opened(call: "UnaryStreamCall[Any, Any]", recovery: Recovery) -> bool:

@@ -31,7 +31,7 @@ class Refused(ToolbatchError):
         violations: tuple[Violation, ...] = (),
         retry_after: timedelta | None = None,
     ) -> None:
-        super().__init__(status, message, reason)
+        super().__init__(status, message)
         self.status = status
         """The gRPC status' name, such as INVALID_ARGUMENT."""
         self.message = message
