@@ -5,17 +5,21 @@ from typing import Any
 
 from toolbatch._client import Client
 from toolbatch._json import RawJson
-from toolbatch.llm._glue import answer, listed, member, schema
+from toolbatch.llm._glue import answer, expect_type, listed, member, schema, text
+
+_LONGEST_NAME = 64
 
 
-async def definitions(client: Client, *, names: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """Give the agent's tools, or only `names`, for the request's `tools`."""
+async def definitions(
+    client: Client, *, names: Collection[str] | None = None, timeout: float | None = None
+) -> list[dict[str, Any]]:
+    """Give the agent's tools, or only `names`, for the request's `tools`. ValueError where the API does not take a tool's name."""
     return [
         {
             "type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": schema(tool)},
         }
-        for tool in await listed(client, names)
+        for tool in await listed(client, names, _LONGEST_NAME, timeout)
     ]
 
 
@@ -32,9 +36,13 @@ async def tool_call(
         task_id: The task that the conversation belongs to.
         call: A mapping, or the SDK's object.
         timeout: Seconds for the whole call.
+
+    Raises:
+        ValueError: It is no call: a member is missing, or it is of another type than `function`.
     """
-    call_id: str = member(call, "id")
+    expect_type(call, "function")
+    call_id = text(call, "id")
     function = member(call, "function")
-    args = RawJson(member(function, "arguments"))
-    content, _ = await answer(client, task_id, call_id, member(function, "name"), args, timeout)
+    args = RawJson(member(function, "arguments") or "{}")
+    content, _ = await answer(client, task_id, call_id, text(function, "name"), args, timeout)
     return {"role": "tool", "tool_call_id": call_id, "content": content}
