@@ -240,13 +240,15 @@ pub struct Operator {
     pub tokens: Vec<Token>,
 }
 
-/// A token, or what tells that it is the right one.
+/// A token, what tells that it is the right one, or what stands in a token's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     /// The token itself, kept elsewhere.
     Secret(Secret),
     /// Its SHA-256.
     Sha256([u8; 32]),
+    /// A DNS name, in lower case, or a URI: who connects with a client certificate that has it needs no token.
+    Certificate(String),
 }
 
 /// Where a secret comes from. It stands in no configuration itself.

@@ -112,6 +112,16 @@ impl Reader<'_> {
         if let Some(field) = get("backends") {
             self.known_credentials(field, &backends, &credentials);
         }
+        let agents = get("agents").map_or(default.agents, |field| self.agents(field));
+        let operators = get("operators").map_or(default.operators, |field| self.operators(field));
+        if tls.as_ref().map_or(get("tls").is_none(), |tls| tls.client_ca.is_none()) {
+            if let Some(field) = get("agents") {
+                self.guard_cert_names(field, agents.iter().flat_map(|agent| &agent.tokens));
+            }
+            if let Some(field) = get("operators") {
+                self.guard_cert_names(field, operators.iter().flat_map(|operator| &operator.tokens));
+            }
+        }
         Config {
             data_dir: get("data_dir")
                 .and_then(|field| self.text(field, "a path", value::folder))
@@ -129,8 +139,8 @@ impl Reader<'_> {
                 .map_or(default.not_batchable, |field| self.texts(field, "tool names", value::tool_pattern)),
             backends,
             credentials,
-            agents: get("agents").map_or(default.agents, |field| self.agents(field)),
-            operators: get("operators").map_or(default.operators, |field| self.operators(field)),
+            agents,
+            operators,
             prices: get("prices").map_or(default.prices, |field| self.prices(field)),
             registration: get("registration").map_or(default.registration, |field| self.registration(field)),
             listen: listen.unwrap_or(default.listen),

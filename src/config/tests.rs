@@ -274,7 +274,7 @@ insecure = true
         "11:17: agents[1].token_sha256[0]: the 20 bytes here are no SHA-256; expected 64 hexadecimal digits, as `printf %s TOKEN | \
          sha256sum` prints them",
         r#"13:1: operators[0] lacks a field; add id = "orders""#,
-        r#"13:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", token_file = "orders.token", or token_sha256 = "...""#,
+        r#"13:1: operators[0] lacks a field; add token_env = "ORDERS_TOKEN", token_file = "orders.token", token_sha256 = "...", or cert_name = "orders.example.com""#,
         r#"14:1: unknown field "insecure" in operators[0]; it is a field of the top level: move it above the first section"#,
     ];
     for fault in expected {
@@ -413,6 +413,26 @@ fn open_mode_stays_on_this_machine_unless_told_otherwise() {
         assert_eq!(config.listen, tcp(reachable));
     }
     assert_eq!(faults("listen = \"0.0.0.0:1\"\ninsecure = \"true\"").len(), 1, "the type is the only fault");
+}
+
+#[test]
+fn names_in_certificates_need_somebody_who_asks_for_certificates() {
+    let operator = |name: &str| format!("[[operators]]\nid = \"ops\"\ncert_name = {name}\n");
+    let (tls, ca) = ("[tls]\ncert = \"a.pem\"\nkey = \"a.key\"\n", "client_ca = \"c.pem\"\n");
+    for missing in [operator("\"a.example\""), format!("{tls}{}", operator("\"a.example\""))] {
+        let found = faults(&missing);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("cert_name = \"a.example\", but no client is asked for a certificate"), "{found:?}");
+    }
+    let names =
+        |name: &str| parse(&format!("{tls}{ca}{}", operator(name))).map(|mut config| config.operators.remove(0).tokens);
+    let name = |text: &str| Token::Certificate(text.into());
+    assert_eq!(names("[\"A.Example\", \"spiffe://X/Y\"]").unwrap(), [name("a.example"), name("spiffe://X/Y")]);
+    for wrong in ["\"\"", "\"a b\"", "[\"é\"]", &format!("{:?}", "a".repeat(257))] {
+        let found = faults(&format!("{tls}{ca}{}", operator(wrong)));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("is no name in a certificate; expected a DNS name"), "{found:?}");
+    }
 }
 
 #[test]

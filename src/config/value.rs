@@ -22,6 +22,9 @@ const MAX_TOOL: usize = 256;
 
 /// The longest id of an agent, as for the `agent_id` of a batch (R1).
 const MAX_ID: usize = 256;
+
+/// The longest name of a certificate, in bytes: more than a DNS name can have.
+const MAX_CERT_NAME: usize = 256;
 /// The longest name of a tenant: it stands in metadata.
 const MAX_TENANT: usize = 64;
 /// The longest unit of usage, as tools may report them.
@@ -164,6 +167,17 @@ pub(crate) fn tenant(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
+}
+
+/// Checks a name as certificates have it: a URI where there is a colon, and a DNS name otherwise, for which case does not count.
+pub(super) fn cert_name(text: &str) -> Result<String, String> {
+    if !(1..=MAX_CERT_NAME).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!(
+            "{text:?} is no name in a certificate; expected a DNS name such as \"orders.example.com\", or a URI such as \
+             \"spiffe://example.com/orders\", of 1 to {MAX_CERT_NAME} visible ASCII characters"
+        ));
+    }
+    Ok(if text.contains(':') { text.to_owned() } else { text.to_ascii_lowercase() })
 }
 
 fn bounded(text: &str, most: usize, what: &str) -> Result<String, String> {

@@ -22,6 +22,7 @@ use super::{
     Requests,
     activity::{Activity, Running, Unused},
     body::Answer,
+    peer_names::PeerNames,
     socket::{Io, Stream},
     streams::Streams,
     tls::Certificates,
@@ -55,11 +56,14 @@ where
     /// Resolves once the connection has ended.
     pub(super) async fn drive(&self, stream: Stream, closing: watch::Receiver<bool>) {
         match (stream, &self.tls) {
-            (Stream::Unix(stream), _) => self.speak(stream, closing).await,
-            (Stream::Tcp(stream), None) => self.speak(stream, closing).await,
+            (Stream::Unix(stream), _) => self.speak(stream, None, closing).await,
+            (Stream::Tcp(stream), None) => self.speak(stream, None, closing).await,
             (Stream::Tcp(stream), Some(tls)) => {
                 match timeout(self.limits.handshake_timeout, tls.acceptor().accept(stream)).await {
-                    Ok(Ok(stream)) => self.speak(stream, closing).await,
+                    Ok(Ok(stream)) => {
+                        let names = stream.get_ref().1.peer_certificates().and_then(PeerNames::of);
+                        self.speak(stream, names, closing).await;
+                    }
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a connection ends: no TLS handshake in limits.handshake_timeout"),
                 }
@@ -67,10 +71,10 @@ where
         }
     }
 
-    async fn speak(&self, io: impl Io + 'static, mut closing: watch::Receiver<bool>) {
+    async fn speak(&self, io: impl Io + 'static, names: Option<PeerNames>, mut closing: watch::Receiver<bool>) {
         let limits = &self.limits;
         let activity = Activity::new();
-        let service = Counted { inner: self.requests.clone(), activity: activity.clone() };
+        let service = Counted { inner: self.requests.clone(), activity: activity.clone(), names };
         let io: Box<dyn Io> = Box::new(io);
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(io), service));
         let stop = async {
@@ -132,10 +136,11 @@ fn age(mean: Duration) -> Duration {
     mean.saturating_sub(spread) + spread.mul_f64(2.0 * part)
 }
 
-/// Counts the requests of a connection on their way to the services.
+/// Counts the requests of a connection on their way to the services, and says with each whose connection it is.
 struct Counted<S> {
     inner: S,
     activity: Activity,
+    names: Option<PeerNames>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Counted<S>
@@ -147,8 +152,11 @@ where
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let running = self.activity.begin();
+        if let Some(names) = &self.names {
+            request.extensions_mut().insert(names.clone());
+        }
         Box::pin(answer(self.inner.clone(), request.map(Body::new), running))
     }
 }

@@ -4,6 +4,7 @@
 mod activity;
 mod body;
 mod connection;
+mod peer_names;
 mod peers;
 mod socket;
 mod streams;
@@ -19,8 +20,8 @@ use tower::Service;
 use self::{connection::Connections, peers::Peers, socket::Socket, streams::Streams};
 use crate::config::{Limits, Listen, Tls};
 
-pub(crate) use self::tls::Certificates;
 pub use self::tls::Error as CertificateError;
+pub(crate) use self::{peer_names::PeerNames, tls::Certificates};
 
 /// How long nothing is accepted after the system refused to: usually there is no descriptor left, and some connection has to end first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -1,8 +1,8 @@
-//! Asks for the token (R12) before a request reaches any service but health.
+//! Asks for the token, or for a certificate that stands in its place (R12), before a request reaches any service but health.
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Request, header::AUTHORIZATION};
+use http::{Request, header::AUTHORIZATION};
 use tonic::{Status, body::Body};
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
     status,
     tokens::Tokens,
 };
+use crate::listen::PeerNames;
 
 /// Health needs no token: whoever balances load has none.
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -37,7 +38,7 @@ impl Guard for Identity {
 
 /// Who calls, where they may call this at all. Nothing of the body is read for it.
 fn admit(tokens: &Tokens, request: &Request<Body>) -> Result<Caller, Status> {
-    let caller = caller(tokens, request.headers())?;
+    let caller = caller(tokens, request)?;
     let path = request.uri().path();
     if OPERATORS_ONLY.iter().any(|prefix| path.starts_with(prefix)) {
         caller.must_be_operator(path)?;
@@ -45,9 +46,9 @@ fn admit(tokens: &Tokens, request: &Request<Body>) -> Result<Caller, Status> {
     Ok(caller)
 }
 
-fn caller(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Status> {
-    let principal = principal(tokens, headers).ok_or_else(status::unauthenticated)?;
-    let mut named = headers.get_all(TENANT_HEADER).iter();
+fn caller(tokens: &Tokens, request: &Request<Body>) -> Result<Caller, Status> {
+    let principal = principal(tokens, request).ok_or_else(status::unauthenticated)?;
+    let mut named = request.headers().get_all(TENANT_HEADER).iter();
     let (first, more) = (named.next(), named.next());
     // What is no text names nothing either.
     let tenant = first.map(|value| value.to_str().unwrap_or_default());
@@ -57,13 +58,19 @@ fn caller(tokens: &Tokens, headers: &HeaderMap) -> Result<Caller, Status> {
     principal.within(tenant)
 }
 
-/// Whose token it is, where exactly one arrived.
-fn principal(tokens: &Tokens, headers: &HeaderMap) -> Option<Principal> {
+/// Whose token it is, where exactly one arrived; where none did, whose certificate the connection was opened with. A token that is
+/// nobody's is refused whatever the certificate says: who sends one means it.
+fn principal(tokens: &Tokens, request: &Request<Body>) -> Option<Principal> {
     if tokens.is_open() {
         return Some(Principal::Anyone);
     }
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    if scheme.eq_ignore_ascii_case("bearer") { tokens.owner(token.trim()) } else { None }
+    let mut values = request.headers().get_all(AUTHORIZATION).iter();
+    match (values.next(), values.next()) {
+        (None, _) => tokens.certified(request.extensions().get::<PeerNames>()?),
+        (Some(value), None) => {
+            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+            if scheme.eq_ignore_ascii_case("bearer") { tokens.owner(token.trim()) } else { None }
+        }
+        (Some(_), Some(_)) => None,
+    }
 }

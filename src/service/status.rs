@@ -148,7 +148,8 @@ pub(super) fn invalid(field: &str, description: impl Into<String>) -> Status {
 
 /// Refuses who shows no token that belongs to anyone: the same for every cause, so that nobody learns which tokens there are or were.
 pub(super) fn unauthenticated() -> Status {
-    let message = "expected the metadata `authorization: Bearer TOKEN`, once, with a token of an agent or operator";
+    let message = "expected the metadata `authorization: Bearer TOKEN`, once, with a token of an agent or operator, or a client \
+                   certificate with the name of one";
     Draft::new(Code::Unauthenticated, "UNAUTHENTICATED", message).done()
 }
 

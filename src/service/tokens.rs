@@ -1,4 +1,4 @@
-//! The tokens of the configuration, as digests: a token itself is kept nowhere.
+//! The tokens of the configuration, as digests: a token itself is kept nowhere. And the names in certificates that stand in their place.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,10 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::caller::Principal;
-use crate::config::{Agent, Operator, Secret, Token};
+use crate::{
+    config::{Agent, Operator, Secret, Token},
+    listen::PeerNames,
+};
 
 /// A shorter token can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -55,9 +58,11 @@ pub enum Error {
         /// How long it is.
         bytes: usize,
     },
-    /// Two have one token.
-    #[error("{owner} and {other} have the same token; expected each to have its own")]
+    /// Two have one token, or one name in a certificate.
+    #[error("{owner} and {other} have the same {what}; expected each to have its own")]
     Shared {
+        /// Token or name.
+        what: &'static str,
         /// Whose token.
         owner: String,
         /// Who else has it.
@@ -69,19 +74,26 @@ pub enum Error {
 #[derive(Debug, Default)]
 pub(crate) struct Tokens(RwLock<Owners>);
 
-/// By digest, so that what is kept opens nothing.
-type Owners = HashMap<Digest, (Principal, String)>;
+#[derive(Debug, Default)]
+struct Owners {
+    /// By digest, so that what is kept opens nothing.
+    by_token: HashMap<Digest, Owner>,
+    by_cert_name: HashMap<String, Owner>,
+}
+
+/// And how messages call it.
+type Owner = (Principal, String);
 
 impl Tokens {
     /// Reads every token.
     pub(crate) fn read(agents: &[Agent], operators: &[Operator]) -> Result<Self, Error> {
-        let mut owners = Owners::new();
+        let mut owners = Owners::default();
         for Agent { id, tenant, tokens, .. } in agents {
             let principal = Principal::Agent { id: id.as_str().into(), tenant: tenant.as_str().into() };
-            add(&mut owners, &principal, &format!("agent {id:?}"), tokens)?;
+            owners.add(&principal, &format!("agent {id:?}"), tokens)?;
         }
         for Operator { id, tokens } in operators {
-            add(&mut owners, &Principal::Operator(id.as_str().into()), &format!("operator {id:?}"), tokens)?;
+            owners.add(&Principal::Operator(id.as_str().into()), &format!("operator {id:?}"), tokens)?;
         }
         Ok(Self(RwLock::new(owners)))
     }
@@ -94,11 +106,21 @@ impl Tokens {
 
     /// Nobody is asked for a token.
     pub(super) fn is_open(&self) -> bool {
-        self.owners().is_empty()
+        let owners = self.owners();
+        owners.by_token.is_empty() && owners.by_cert_name.is_empty()
     }
 
     pub(super) fn owner(&self, token: &str) -> Option<Principal> {
-        self.owners().get(&Digest::of(token)).map(|(principal, _)| principal.clone())
+        self.owners().by_token.get(&Digest::of(token)).map(|(principal, _)| principal.clone())
+    }
+
+    /// Whose certificate it is, by the names in it, where they all that belong to anyone belong to one.
+    pub(super) fn certified(&self, names: &PeerNames) -> Option<Principal> {
+        let owners = self.owners();
+        let mut principals =
+            names.iter().filter_map(|name| owners.by_cert_name.get(name)).map(|(principal, _)| principal);
+        let first = principals.next()?;
+        principals.all(|other| other == first).then(|| first.clone())
     }
 
     // They are replaced whole, so those that are there are whole.
@@ -107,21 +129,25 @@ impl Tokens {
     }
 }
 
-fn add(owners: &mut Owners, principal: &Principal, owner: &str, tokens: &[Token]) -> Result<(), Error> {
-    for token in tokens {
-        let digest = match token {
-            Token::Secret(secret) => Digest::of(&read(owner, secret)?),
-            Token::Sha256(digest) => Digest(*digest),
-        };
-        match owners.insert(digest, (principal.clone(), owner.to_owned())) {
-            Some((other, name)) if other != *principal => {
-                return Err(Error::Shared { owner: owner.into(), other: name });
+impl Owners {
+    fn add(&mut self, principal: &Principal, name: &str, tokens: &[Token]) -> Result<(), Error> {
+        for token in tokens {
+            let owner = (principal.clone(), name.to_owned());
+            let (what, earlier) = match token {
+                Token::Secret(secret) => ("token", self.by_token.insert(Digest::of(&read(name, secret)?), owner)),
+                Token::Sha256(digest) => ("token", self.by_token.insert(Digest(*digest), owner)),
+                Token::Certificate(cert_name) => ("cert_name", self.by_cert_name.insert(cert_name.clone(), owner)),
+            };
+            match earlier {
+                Some((other, other_name)) if other != *principal => {
+                    return Err(Error::Shared { what, owner: name.into(), other: other_name });
+                }
+                // The old token may still be in the place of the new one.
+                Some(_) | None => {}
             }
-            // The old token may still be in the place of the new one.
-            Some(_) | None => {}
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The token from where it is kept.
@@ -204,6 +230,10 @@ mod tests {
         let error = |agents: &[Agent]| Tokens::read(agents, &[]).unwrap_err().to_string();
         let shared = error(&[agent("a", &[&good]), agent("b", &[&good])]);
         assert!(shared.contains("agent \"b\" and agent \"a\" have the same token"), "{shared}");
+        let named = Token::Certificate("a.example".into());
+        assert!(!Tokens::read(&[agent("a", &[&named])], &[]).unwrap().is_open());
+        let shared = error(&[agent("a", &[&named]), agent("b", &[&named])]);
+        assert!(shared.contains("agent \"b\" and agent \"a\" have the same cert_name"), "{shared}");
         let malformed = error(&[agent("a", &[&short])]);
         assert!(malformed.contains("has 5 bytes; expected 16 to 4096") && !malformed.contains("horse"), "{malformed}");
         let endless = error(&[agent("a", &[&Token::Secret(Secret::File("/dev/zero".into()))])]);

@@ -51,12 +51,12 @@ impl Certificates {
         self.folder.path().join(name)
     }
 
-    fn server(&self, mutual: bool) -> Tls {
+    pub(crate) fn server(&self, mutual: bool) -> Tls {
         let client_ca = mutual.then(|| self.file("ca.pem"));
         Tls { cert: self.file("server.pem"), key: self.file("server.key"), client_ca }
     }
 
-    fn client(&self, with_identity: bool) -> ClientTlsConfig {
+    pub(crate) fn client(&self, with_identity: bool) -> ClientTlsConfig {
         let read = |name: &str| std::fs::read(self.file(name)).expect("it was written");
         let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read("ca.pem")));
         if with_identity { tls.identity(Identity::from_pem(read("client.pem"), read("client.key"))) } else { tls }

@@ -7,9 +7,10 @@ use toml::de::{DeTable, DeValue};
 use super::{Field, Reader, TOP, Value};
 use crate::config::{Agent, Binding, DEFAULT_TENANT, Operator, Secret, Token, value};
 
-const AGENT: [&str; 6] = ["id", "tenant", "token_env", "token_file", "token_sha256", "tools"];
-const OPERATOR: [&str; 4] = ["id", "token_env", "token_file", "token_sha256"];
-const TOKENS: [&str; 3] = ["token_env", "token_file", "token_sha256"];
+const AGENT: [&str; 7] = ["id", "tenant", "token_env", "token_file", "token_sha256", CERT_NAME, "tools"];
+const OPERATOR: [&str; 5] = ["id", "token_env", "token_file", "token_sha256", CERT_NAME];
+const TOKENS: [&str; 4] = ["token_env", "token_file", "token_sha256", CERT_NAME];
+const CERT_NAME: &str = "cert_name";
 const BINDING: [&str; 2] = ["name", "tool"];
 
 /// The most tokens of one: the old, the new, and some to spare.
@@ -113,7 +114,8 @@ impl Reader<'_> {
                 .missing(
                     entry,
                     path,
-                    "token_env = \"ORDERS_TOKEN\", token_file = \"orders.token\", or token_sha256 = \"...\"",
+                    "token_env = \"ORDERS_TOKEN\", token_file = \"orders.token\", token_sha256 = \"...\", or \
+                     cert_name = \"orders.example.com\"",
                 )
                 .unwrap_or(tokens),
             1..=MAX_TOKENS => tokens,
@@ -122,6 +124,23 @@ impl Reader<'_> {
                     .add(entry.span().start, format!("{path} has {count} tokens; expected at most {MAX_TOKENS}"));
                 tokens
             }
+        }
+    }
+
+    /// A certificate that nobody asks for says nothing.
+    pub(super) fn guard_cert_names<'a>(&mut self, field: Field<'_, '_>, tokens: impl IntoIterator<Item = &'a Token>) {
+        let named = tokens.into_iter().find_map(|token| match token {
+            Token::Certificate(name) => Some(name),
+            Token::Secret(_) | Token::Sha256(_) => None,
+        });
+        if let Some(name) = named {
+            self.fault(
+                field,
+                format!(
+                    "cert_name = {name:?}, but no client is asked for a certificate: add [tls] with client_ca, the authorities \
+                     who sign the clients'"
+                ),
+            );
         }
     }
 
@@ -135,6 +154,7 @@ impl Reader<'_> {
                 let path = self.text(field, "a path", value::folder)?;
                 Some(Token::Secret(Secret::File(path)))
             }
+            CERT_NAME => self.text(field, "a name in a certificate", value::cert_name).map(Token::Certificate),
             _ => self.text(field, "a token's SHA-256", value::sha256).map(Token::Sha256),
         }
     }

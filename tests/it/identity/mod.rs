@@ -1,6 +1,7 @@
 //! R12: who is who, and what is whose. Table 4a of the reliability rules: each test is named after its row.
 
 mod bounds;
+mod certificates;
 mod exchange;
 mod isolation;
 mod rotation;
