@@ -1,8 +1,8 @@
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Server
 from tools import held
 
 from toolbatch import (
@@ -141,6 +141,16 @@ async def test_usage_is_exact_and_from_all_pages(client: Client) -> None:
     assert len([step async for step in client.steps("T")]) == 400
 
 
+async def test_what_is_not_ascii_and_the_order_of_members_stay(client: Client) -> None:
+    args: dict[str, Any] = {"z": "Größe 数量 😀 \u2028", "ä": {"b": [], "a": {}}, "": None}
+    text = '{"z":"Größe 数量 😀 \u2028","ä":{"b":[],"a":{}},"":null}'
+    batch = Batch(task_id="Tärn", calls=[Call("echo", args, "schlüssel"), Call("native", args), Call("echo")])
+    summary = await client.result(batch)
+    assert [result.result_json for result in summary.results] == [text, text, "{}"]
+    assert summary.results[0].value == args
+    assert (await client.get_step(summary.results[0].step_id)).key == "schlüssel"
+
+
 async def test_large_results_and_large_batches(client: Client) -> None:
     text = "x" * 60_000
     summary = await client.result(Batch(task_id="T", calls=[Call("echo", {"text": text})] * 200))
@@ -176,13 +186,3 @@ async def test_an_ended_task_takes_no_batch(client: Client) -> None:
     await client.end_task("T", reason="done")
     with pytest.raises(Refused, match="FAILED_PRECONDITION"):
         await client.result(Batch(task_id="T", calls=[Call("echo")]))
-
-
-async def test_a_unix_socket(tmp_path: Path, backends: str) -> None:
-    server = Server(tmp_path, f"unix:{tmp_path}/s.sock", backends)
-    await server.start()
-    try:
-        async with Client(server.url) as client:
-            assert (await client.result(Batch(task_id="T", calls=[Call("echo")]))).succeeded == 1
-    finally:
-        await server.stop()

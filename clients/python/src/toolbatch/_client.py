@@ -6,6 +6,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from grpc import aio
+
 from toolbatch import _connect, _decode
 from toolbatch._events import BatchFinished, BatchPlanned, BatchSummary
 from toolbatch._json import Json, RawJson, text_of
@@ -67,6 +69,16 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def channel(self) -> aio.Channel:
+        """The connection, for the stubs in `toolbatch.v1`: `TaskServiceStub(client.channel).ListVariables(…, metadata=client.metadata)`."""
+        return self._transport.channel
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What every request carries, the token above all."""
+        return self._transport.metadata
 
     async def close(self) -> None:
         """End what is open and close the connection. Batches go on."""

@@ -29,19 +29,28 @@ class Transport:
         self.give_up_after = give_up_after
 
     @property
+    def channel(self) -> aio.Channel:
+        """The channel; RuntimeError where the client is closed."""
+        if self._closed:
+            raise RuntimeError("this client is closed")
+        if self._channel is None:
+            self._channel = self.target.open()
+        return self._channel
+
+    @property
     def batches(self) -> batch_pb2_grpc.BatchServiceStub:
         """The stub for batches."""
-        return batch_pb2_grpc.BatchServiceStub(self._open())
+        return batch_pb2_grpc.BatchServiceStub(self.channel)
 
     @property
     def tasks(self) -> task_pb2_grpc.TaskServiceStub:
         """The stub for tasks."""
-        return task_pb2_grpc.TaskServiceStub(self._open())
+        return task_pb2_grpc.TaskServiceStub(self.channel)
 
     @property
     def tools(self) -> tool_pb2_grpc.ToolServiceStub:
         """The stub for tools."""
-        return tool_pb2_grpc.ToolServiceStub(self._open())
+        return tool_pb2_grpc.ToolServiceStub(self.channel)
 
     def recovery(self, timeout: float | None, batch_id: str = "", last_sequence: int = 0) -> Recovery:
         """Begin to count a request's time."""
@@ -90,13 +99,6 @@ class Transport:
             if was_cancelled():
                 raise
             raise RuntimeError("the client was closed while a request waited for its answer") from None
-
-    def _open(self) -> aio.Channel:
-        if self._closed:
-            raise RuntimeError("this client is closed")
-        if self._channel is None:
-            self._channel = self.target.open()
-        return self._channel
 
 
 def was_cancelled() -> bool:
