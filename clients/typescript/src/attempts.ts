@@ -1,5 +1,6 @@
 import type { CallOptions } from "@connectrpc/connect";
 import { DeadlineExceeded, type Standing, Unavailable } from "./errors.js";
+import { LinkedSignal } from "./linked.js";
 import { Backoff, Deadline, Patience, wait } from "./retry.js";
 import { failureOf } from "./status.js";
 
@@ -17,7 +18,6 @@ export interface RequestOptions {
 export class Attempts {
   readonly #caller: AbortSignal | undefined;
   readonly #ending = new AbortController();
-  readonly #signal: AbortSignal;
   readonly #headers: Readonly<Record<string, string>> | undefined;
   readonly #deadline: Deadline;
   readonly #backoff = new Backoff();
@@ -26,7 +26,6 @@ export class Attempts {
 
   constructor(options: RequestOptions, giveUpAfterMs: number) {
     this.#caller = options.signal;
-    this.#signal = options.signal ? AbortSignal.any([options.signal, this.#ending.signal]) : this.#ending.signal;
     this.#headers = options.headers;
     this.#deadline = new Deadline(options.timeoutMs);
     this.#giveUpAfterMs = giveUpAfterMs;
@@ -53,7 +52,8 @@ export class Attempts {
     this.#caller?.throwIfAborted();
     const attempt = new AbortController();
     const impatience = setTimeout(() => attempt.abort(), this.#patience.leftMs);
-    const options = this.#callOptions(AbortSignal.any([this.#signal, attempt.signal]), () => {
+    const linked = new LinkedSignal(this.#caller, this.#ending.signal, attempt.signal);
+    const options = this.#callOptions(linked.signal, () => {
       clearTimeout(impatience);
       this.#patience.pause();
     });
@@ -63,13 +63,19 @@ export class Attempts {
       clearTimeout(impatience);
       this.#patience.resume();
       attempt.abort();
+      linked.release();
     }
   }
 
   /** Makes one attempt at an RPC with one answer. */
   async unary<T>(call: (options: CallOptions) => Promise<T>): Promise<T> {
     this.#caller?.throwIfAborted();
-    return await call(this.#callOptions(this.#signal, () => {}));
+    const linked = new LinkedSignal(this.#caller, this.#ending.signal);
+    try {
+      return await call(this.#callOptions(linked.signal, () => {}));
+    } finally {
+      linked.release();
+    }
   }
 
   /** Makes attempts at an RPC with one answer that may be repeated, until one gives it. */
@@ -123,10 +129,13 @@ export class Attempts {
   }
 
   async #wait(ms: number): Promise<void> {
+    const linked = new LinkedSignal(this.#caller, this.#ending.signal);
     try {
-      await wait(ms, this.#signal);
+      await wait(ms, linked.signal);
     } catch (error) {
       throw this.#caller?.aborted ? this.#caller.reason : error;
+    } finally {
+      linked.release();
     }
   }
 

@@ -1,6 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { type Health as HealthService, HealthCheckResponse_ServingStatus as Status } from "../gen/grpc/health/v1/health_pb.js";
 import { ToolService } from "../gen/toolbatch/v1/tool_pb.js";
+import { LinkedSignal } from "../linked.js";
 
 const SERVICES: ReadonlySet<string> = new Set(["", ToolService.typeName]);
 
@@ -31,7 +32,9 @@ export class Health {
     const isKnown = SERVICES.has(service);
     yield { status: isKnown ? this.#status : Status.SERVICE_UNKNOWN };
     if (this.#stopping.aborted) return;
-    await aborted(AbortSignal.any([signal, this.#stopping]));
+    const linked = new LinkedSignal(signal, this.#stopping);
+    await aborted(linked.signal);
+    linked.release();
     if (isKnown && !signal.aborted) yield { status: this.#status };
   }
 }

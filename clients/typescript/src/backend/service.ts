@@ -11,6 +11,7 @@ import {
   type ToolService,
 } from "../gen/toolbatch/v1/tool_pb.js";
 import { type JsonObject, parseJson } from "../json/index.js";
+import { LinkedSignal } from "../linked.js";
 import { type Progress, ToolContext } from "./context.js";
 import type { DeclaredTool } from "./declaration.js";
 import { response, ToolFailure } from "./outcome.js";
@@ -42,10 +43,9 @@ export class Tools {
 
   async #call(request: CallToolRequest, rpc: HandlerContext, report: (progress: Progress) => void): Promise<CallToolResponse> {
     const { run } = this.#find(request.tool);
-    const context = this.#context(request, rpc, report);
-    return await this.#guard(request.tool, context, async () => {
+    return await this.#guard(request, rpc, report, async (context) => {
       try {
-        return response((await run(parseArgs(request.argsJson), context)) ?? null, context.used);
+        return response((await run(parseArgs(context.argsJson), context)) ?? null, context.used);
       } catch (error) {
         if (error instanceof ToolFailure) return response(error, context.used);
         throw error;
@@ -67,14 +67,18 @@ export class Tools {
     if (lookup === undefined) {
       throw new ConnectError(`the tool ${JSON.stringify(request.tool)} has no lookup`, Code.Unimplemented);
     }
-    const context = this.#context(request, rpc, () => {});
-    return await this.#guard(request.tool, context, async () => {
-      const fate = await lookup(parseArgs(request.argsJson), context);
-      if (fate === undefined) return create(LookupCallResponseSchema, { fate: { case: "unknown", value: {} } });
-      if (fate.outcome === undefined) return create(LookupCallResponseSchema, { fate: { case: "notLanded", value: {} } });
-      const value = response(fate.outcome.result, context.used);
-      return create(LookupCallResponseSchema, { fate: { case: "landed", value } });
-    });
+    return await this.#guard(
+      request,
+      rpc,
+      () => {},
+      async (context) => {
+        const fate = await lookup(parseArgs(context.argsJson), context);
+        if (fate === undefined) return create(LookupCallResponseSchema, { fate: { case: "unknown", value: {} } });
+        if (fate.outcome === undefined) return create(LookupCallResponseSchema, { fate: { case: "notLanded", value: {} } });
+        const value = response(fate.outcome.result, context.used);
+        return create(LookupCallResponseSchema, { fate: { case: "landed", value } });
+      },
+    );
   }
 
   #find(name: string): DeclaredTool {
@@ -86,22 +90,23 @@ export class Tools {
     return tool;
   }
 
-  #context(
-    { argsJson, context: call = create(CallContextSchema) }: CallToolRequest | LookupCallRequest,
+  /** An error that is none of the tool's declared ones says nothing certain of what happened. */
+  async #guard<T>(
+    { tool, argsJson, context: call = create(CallContextSchema) }: CallToolRequest | LookupCallRequest,
     rpc: HandlerContext,
     report: (progress: Progress) => void,
-  ): ToolContext {
-    const signal = AbortSignal.any([rpc.signal, this.#cancelled]);
-    return new ToolContext({ call, argsJson: argsJson.trim() || "{}", headers: rpc.requestHeader, signal }, report);
-  }
-
-  /** An error that is none of the tool's declared ones says nothing certain of what happened. */
-  async #guard<T>(tool: string, context: ToolContext, work: () => Promise<T>): Promise<T> {
+    work: (context: ToolContext) => Promise<T>,
+  ): Promise<T> {
+    const linked = new LinkedSignal(rpc.signal, this.#cancelled);
+    const origin = { call, argsJson: argsJson.trim() === "" ? "{}" : argsJson, headers: rpc.requestHeader, signal: linked.signal };
+    const context = new ToolContext(origin, report);
     try {
-      return await work();
+      return await work(context);
     } catch (error) {
       this.#onError(error, tool, context);
       throw new ConnectError(`the tool ${JSON.stringify(tool)} broke off with an error; see the backend's log`, Code.Unknown);
+    } finally {
+      linked.release();
     }
   }
 }
@@ -110,7 +115,7 @@ export class Tools {
 function parseArgs(text: string): JsonObject {
   let args: unknown;
   try {
-    args = parseJson(text.trim() || "{}");
+    args = parseJson(text);
   } catch (error) {
     throw new ToolFailure(`the args are no JSON: ${error instanceof Error ? error.message : error}`, { code: "INVALID_ARGS" });
   }
