@@ -98,7 +98,12 @@ export class Tools {
     work: (context: ToolContext) => Promise<T>,
   ): Promise<T> {
     const linked = new LinkedSignal(rpc.signal, this.#cancelled);
-    const origin = { call, argsJson: argsJson.trim() === "" ? "{}" : argsJson, headers: rpc.requestHeader, signal: linked.signal };
+    const origin = {
+      call,
+      argsJson: argsJson.trim() === "" ? "{}" : argsJson,
+      headers: rpc.requestHeader,
+      signal: linked.signal,
+    };
     const context = new ToolContext(origin, report);
     try {
       return await work(context);
