@@ -10,6 +10,7 @@ from tools import held
 
 from toolbatch import (
     Batch,
+    BatchFinished,
     BatchStarted,
     Call,
     Client,
@@ -78,6 +79,16 @@ async def test_closing_the_client_ends_what_waits(server: Server, client: Client
         await direct
     gate.touch()
     assert [event.sequence async for event in client.watch("b")] == [1, 2, 3, 4]
+
+
+async def test_closing_the_client_at_the_last_event_is_no_error(server: Server) -> None:
+    client = Client(server.url)
+    seen = []
+    async for event in client.run(Batch(task_id="T", calls=[Call("echo")])):
+        seen.append(event.sequence)
+        if isinstance(event, BatchFinished):
+            await client.close()
+    assert seen == [1, 2, 3, 4]
 
 
 async def test_a_stream_that_is_closed_from_elsewhere_ends(client: Client, gate: Path) -> None:

@@ -54,7 +54,7 @@ class Client:
             metadata: What every request carries besides, such as `("toolbatch-tenant", "acme")` for an operator.
             give_up_after: Seconds without an open stream and without an event after which the client stops coming back.
         """
-        if give_up_after < 0:
+        if not give_up_after >= 0:
             raise ValueError(f"give_up_after: expected seconds from 0, got {give_up_after!r}")
         target = _connect.target(server, ca, cert, key)
         self._transport = Transport(target, _connect.metadata(token, metadata), give_up_after)

@@ -1,9 +1,11 @@
 """Reads results that are too large for one message."""
 
+import asyncio
+
 from grpc import aio
 
 from toolbatch._status import trouble
-from toolbatch._transport import Transport, opened
+from toolbatch._transport import Transport, closed, opened, was_cancelled
 from toolbatch.v1 import task_pb2
 
 
@@ -23,6 +25,10 @@ async def whole_result(transport: Transport, step_id: str, timeout: float | None
             return text.decode()
         except aio.AioRpcError as error:
             why = trouble(error)
+        except asyncio.CancelledError:
+            if was_cancelled():
+                raise
+            raise closed() from None
         finally:
             call.cancel()
         if is_open:

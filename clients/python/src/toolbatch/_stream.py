@@ -12,7 +12,7 @@ from toolbatch import _decode
 from toolbatch._events import BatchFinished, BatchPlanned, Event
 from toolbatch._recovery import Recovery
 from toolbatch._status import Trouble, lost, trouble
-from toolbatch._transport import Transport, opened, was_cancelled
+from toolbatch._transport import Transport, closed, opened, was_cancelled
 from toolbatch.v1 import batch_pb2
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class EventStream(AsyncIterator[Event]):
                 raise
             if ended_elsewhere:
                 raise StopAsyncIteration from None
-            raise RuntimeError("the client was closed while the stream was open; the batch goes on") from None
+            raise closed() from None
         except BaseException:
             await self.aclose()
             raise
@@ -164,10 +164,17 @@ class EventStream(AsyncIterator[Event]):
 
     async def _hear_out(self) -> None:
         """Let a stream whose last event was given out come to its own end."""
-        if self._call is not None:
-            with contextlib.suppress(aio.AioRpcError, TimeoutError):
-                async with asyncio.timeout(_LAST_WORD):
-                    await self._call.read()
+        if self._call is None:
+            return
+        try:
+            async with asyncio.timeout(_LAST_WORD):
+                await self._call.read()
+        except (aio.AioRpcError, TimeoutError):
+            return
+        except asyncio.CancelledError:
+            if was_cancelled():
+                raise
+        finally:
             self._drop()
 
     def _drop(self) -> None:

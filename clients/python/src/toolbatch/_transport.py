@@ -98,13 +98,18 @@ class Transport:
         except asyncio.CancelledError:
             if was_cancelled():
                 raise
-            raise RuntimeError("the client was closed while a request waited for its answer") from None
+            raise closed() from None
 
 
 def was_cancelled() -> bool:
     """Tell whether the running task was cancelled; a call that was ended from elsewhere raises CancelledError, too."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
+
+
+def closed() -> RuntimeError:
+    """Give the error of what was open when its client was closed."""
+    return RuntimeError("the client was closed while this waited for an answer; a batch that was accepted goes on")
 
 
 async def opened(call: "UnaryStreamCall[Any, Any]", recovery: Recovery) -> bool:
