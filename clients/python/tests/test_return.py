@@ -1,5 +1,6 @@
 import asyncio
 import signal
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,8 +94,8 @@ async def test_giving_up_names_the_batch() -> None:
 
 
 async def test_giving_up_on_a_server_that_says_nothing() -> None:
-    async with await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0) as silent:
-        port = silent.sockets[0].getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the system accepts, and nobody answers
+        port = silent.getsockname()[1]
         async with Client(f"http://127.0.0.1:{port}", give_up_after=0.3) as quiet:
             with pytest.raises(Unavailable, match="no answer came"):
                 await quiet.result(BATCH)
