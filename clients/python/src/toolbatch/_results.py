@@ -15,7 +15,9 @@ async def whole_result(transport: Transport, step_id: str, timeout: float | None
     text = bytearray()
     while True:
         request = task_pb2.ReadStepResultRequest(step_id=step_id, offset=len(text))
-        call = transport.tasks.ReadStepResult(request, timeout=recovery.remaining(), metadata=transport.metadata)
+        call = transport.track(
+            transport.tasks.ReadStepResult(request, timeout=recovery.remaining(), metadata=transport.metadata)
+        )
         is_open = False
         try:
             is_open = await opened(call, recovery)

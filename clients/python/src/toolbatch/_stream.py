@@ -112,7 +112,7 @@ class EventStream(AsyncIterator[Event]):
             self._recovery.was_alive()
         while True:
             if self._call is None:
-                self._call = self._ask()
+                self._call = self._transport.track(self._ask())
                 self._is_open = await opened(self._call, self._recovery)
             try:
                 message = await self._call.read()

@@ -1,6 +1,7 @@
 """The channel to a server, and single requests over it."""
 
 import asyncio
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +16,7 @@ from toolbatch.v1 import batch_pb2_grpc, task_pb2_grpc, tool_pb2_grpc
 if TYPE_CHECKING:
     from grpc.aio import UnaryStreamCall
 
-Answer = TypeVar("Answer")
+AnyCall = TypeVar("AnyCall", bound=aio.Call)
 
 
 class Transport:
@@ -25,6 +26,7 @@ class Transport:
         self.target = target
         self._channel: aio.Channel | None = None
         self._closed = False
+        self._calls: weakref.WeakSet[aio.Call] = weakref.WeakSet()
         self.metadata = metadata
         self.give_up_after = give_up_after
 
@@ -88,13 +90,20 @@ class Transport:
     async def close(self) -> None:
         """End every stream and request, and close the channel."""
         self._closed = True
+        for call in list(self._calls):  # the channel of grpcio 1.80 does not find them all
+            call.cancel()
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
 
+    def track(self, call: AnyCall) -> AnyCall:
+        """Have a call end when the channel is closed."""
+        self._calls.add(call)
+        return call
+
     async def _ask(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
         try:
-            return await method(request, timeout=timeout, metadata=self.metadata)
+            return await self.track(method(request, timeout=timeout, metadata=self.metadata))
         except asyncio.CancelledError:
             if was_cancelled():
                 raise
