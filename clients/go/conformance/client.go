@@ -98,9 +98,9 @@ func (r *request) run(out *writer) object {
 func (r *request) ask(ctx context.Context, cancel context.CancelFunc, client *toolbatch.Client, out *writer) (object, error) {
 	switch r.Do {
 	case "run":
-		return r.follow(cancel, client.Run(ctx, r.Batch.library()), out, ctx, client)
+		return r.follow(cancel, client.Run(ctx, r.Batch.library()), out)
 	case "watch":
-		return r.follow(cancel, client.Watch(ctx, r.BatchID, r.AfterSequence), out, ctx, client)
+		return r.follow(cancel, client.Watch(ctx, r.BatchID, r.AfterSequence), out)
 	case "result":
 		summary, err := client.Result(ctx, r.Batch.library())
 		return object{"finished": summaryOf(summary)}, err
@@ -130,7 +130,7 @@ func (r *request) ask(ctx context.Context, cancel context.CancelFunc, client *to
 }
 
 // follow writes the events of a stream, and gives how it ended.
-func (r *request) follow(cancel context.CancelFunc, events iter.Seq2[toolbatch.Event, error], out *writer, ctx context.Context, client *toolbatch.Client) (object, error) {
+func (r *request) follow(cancel context.CancelFunc, events iter.Seq2[toolbatch.Event, error], out *writer) (object, error) {
 	for event, err := range events {
 		if err != nil {
 			return nil, err
@@ -150,8 +150,7 @@ func (r *request) follow(cancel context.CancelFunc, events iter.Seq2[toolbatch.E
 			cancel()
 		}
 	}
-	summary, err := client.GetBatch(ctx, r.BatchID)
-	return object{"finished": summaryOf(summary)}, err
+	return object{"over": true}, nil
 }
 
 // failed gives the end that an error of the library is.

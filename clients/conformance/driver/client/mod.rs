@@ -101,6 +101,10 @@ fn start(request: &Request) -> anyhow::Result<Start> {
 
 /// Writes a stream's events; gives how it ended.
 async fn follow(request: &Request, link: &Link, start: Start) -> Result<String, Error> {
+    let without_finish = match &start {
+        Start::Execute(_) => "planned",
+        Start::Watch { .. } => "over",
+    };
     let mut stream = Follow::new(link, start);
     while let Some(event) = stream.next().await? {
         let Some(kind) = &event.event else { continue };
@@ -119,7 +123,7 @@ async fn follow(request: &Request, link: &Link, start: Start) -> Result<String, 
             };
         }
     }
-    Ok(Object::default().flag("planned", true).end())
+    Ok(Object::default().flag(without_finish, true).end())
 }
 
 /// One line of output: an object with this member alone.

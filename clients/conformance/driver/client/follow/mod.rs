@@ -40,7 +40,9 @@ pub(super) struct Follow<'a> {
     last: u64,
     patience: Patience,
     events: Option<Events>,
-    /// The last event was given out.
+    /// Something came of the stream that is open.
+    came: bool,
+    /// The last event was given out, or there is none left.
     over: bool,
 }
 
@@ -51,10 +53,10 @@ impl<'a> Follow<'a> {
             Start::Execute(request) => (request.batch_id.clone(), 0),
             Start::Watch { batch_id, after } => (batch_id.clone(), *after),
         };
-        Self { link, start, batch_id, last, patience: link.patience(), events: None, over: false }
+        Self { link, start, batch_id, last, patience: link.patience(), events: None, came: false, over: false }
     }
 
-    /// The next event; `None` after the last one.
+    /// The next event; `None` after the last one, and where a watch has nothing left to show.
     pub(super) async fn next(&mut self) -> Result<Option<BatchEvent>, Error> {
         while !self.over {
             let lost = match self.step().await {
@@ -85,12 +87,18 @@ impl<'a> Follow<'a> {
             let lost = || Cut::Lost(Lost::because("no answer"));
             let opened = tokio::time::timeout(self.patience.left(), self.open()).await.map_err(|_| lost())??;
             self.events = Some(opened);
+            self.came = false;
             self.patience.opened();
             return Ok(None);
         };
         let Some(message) = events.next().await.transpose()? else {
+            if self.nothing_is_left() {
+                self.over = true;
+                return Ok(None);
+            }
             return Err(Cut::Lost(Lost::because("the stream ended before the batch did")));
         };
+        self.came = true;
         let Some(event) = message else { return Ok(None) };
         // What is no part of the log has no number, since it is never replayed.
         if event.sequence != 0 {
@@ -106,6 +114,14 @@ impl<'a> Follow<'a> {
         self.patience.renewed();
         self.over = matches!(event.event, Some(Event::BatchFinished(_) | Event::BatchPlanned(_)));
         Ok(Some(event))
+    }
+
+    /// Whether a watch that came to its end was to begin after the last event.
+    fn nothing_is_left(&self) -> bool {
+        match &self.start {
+            Start::Watch { after, .. } => !self.came && *after > 0 && self.last == *after,
+            Start::Execute(_) => false,
+        }
     }
 
     async fn open(&self) -> Result<Events, Status> {

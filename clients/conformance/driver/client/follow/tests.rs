@@ -95,14 +95,14 @@ impl BatchService for Script {
 }
 
 /// Follows a batch against the script; gives the sequences that came, what was asked, and the error, if any.
-async fn follow(request: ExecuteBatchRequest, answers: &[Answer]) -> (Vec<u64>, Vec<String>, Option<Error>) {
+async fn follow(start: Start, answers: &[Answer]) -> (Vec<u64>, Vec<String>, Option<Error>) {
     let script = Script::default();
     script.state().0.extend(answers.iter().cloned());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let asked = format!(r#"{{"do":"run","server":"http://{}"}}"#, listener.local_addr().unwrap());
     let link = Link::new(&serde_json::from_str(&asked).unwrap()).unwrap();
     let reads = async {
-        let mut stream = Follow::new(&link, Start::Execute(Box::new(request)));
+        let mut stream = Follow::new(&link, start);
         let mut seen = Vec::new();
         loop {
             match stream.next().await {
@@ -121,8 +121,13 @@ async fn follow(request: ExecuteBatchRequest, answers: &[Answer]) -> (Vec<u64>, 
     (seen, asked, error)
 }
 
-fn request() -> ExecuteBatchRequest {
-    ExecuteBatchRequest { batch_id: "b".into(), ..ExecuteBatchRequest::default() }
+fn execute(validate_only: bool) -> Start {
+    let request = ExecuteBatchRequest { batch_id: "b".into(), validate_only, ..ExecuteBatchRequest::default() };
+    Start::Execute(Box::new(request))
+}
+
+fn watch(after: u64) -> Start {
+    Start::Watch { batch_id: "b".into(), after }
 }
 
 #[tokio::test]
@@ -135,7 +140,7 @@ async fn every_event_is_given_out_once_and_in_order() {
         Answer(vec![2, 3, 4, 5], Err(Status::cancelled("by nobody here"))),
         Answer(vec![6, 7, 8, 9], unavailable()),
     ];
-    let (seen, asked, error) = follow(request(), &answers).await;
+    let (seen, asked, error) = follow(execute(false), &answers).await;
     assert_eq!(seen, [1, 0, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(asked, ["execute b", "execute b", "execute b", "watch 2", "watch 5"]);
     assert!(error.is_none(), "{error:?}");
@@ -144,7 +149,7 @@ async fn every_event_is_given_out_once_and_in_order() {
 #[tokio::test]
 async fn a_refusal_ends_the_stream_at_once() {
     let answers = [Answer(vec![1], Err(Status::data_loss("damaged")))];
-    let (seen, asked, error) = follow(request(), &answers).await;
+    let (seen, asked, error) = follow(execute(false), &answers).await;
     assert_eq!((seen, asked.len()), (vec![1], 1));
     assert!(matches!(error, Some(Error::Refused(_))), "{error:?}");
 }
@@ -152,7 +157,18 @@ async fn a_refusal_ends_the_stream_at_once() {
 #[tokio::test]
 async fn a_plan_is_asked_for_again_until_it_came() {
     let answers = [Answer(vec![], Err(Status::unavailable("stopping"))), Answer(vec![0], Ok(()))];
-    let (seen, asked, error) = follow(ExecuteBatchRequest { validate_only: true, ..request() }, &answers).await;
+    let (seen, asked, error) = follow(execute(true), &answers).await;
     assert_eq!((seen, asked), (vec![0], vec!["plan".to_owned(), "plan".to_owned()]));
+    assert!(error.is_none(), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_watch_from_the_last_event_ends_without_one() {
+    let (seen, asked, error) = follow(watch(9), &[Answer(vec![], Ok(()))]).await;
+    assert_eq!((seen, asked), (vec![], vec!["watch 9".to_owned()]));
+    assert!(error.is_none(), "{error:?}");
+    let answers = [Answer(vec![8], Ok(())), Answer(vec![], Ok(())), Answer(vec![9], Ok(()))];
+    let (seen, _, error) = follow(watch(7), &answers).await;
+    assert_eq!(seen, [8, 9], "it is lost where something was to come");
     assert!(error.is_none(), "{error:?}");
 }

@@ -90,9 +90,9 @@ final class ClientProgram {
   private Map<String, ?> done() {
     String what = text("do");
     return switch (what) {
-      case "run" -> follow(client.run(Batches.of(request.get("batch"))));
+      case "run" -> follow("planned", client.run(Batches.of(request.get("batch"))));
       case "watch" ->
-          follow(client.watch(text("batch_id"), request.path("after_sequence").longValue()));
+          follow("over", client.watch(text("batch_id"), request.path("after_sequence").longValue()));
       case "result" ->
           Map.of("finished", Shown.summary(client.result(Batches.of(request.get("batch")))));
       case "cancel_batch" ->
@@ -116,8 +116,9 @@ final class ClientProgram {
     };
   }
 
-  private Map<String, ?> follow(EventStream stream) {
-    Map<String, ?> end = Map.of("planned", true);
+  /** Shows a stream; gives how it ended, which is {@code unfinished} without its last event. */
+  private Map<String, ?> follow(String unfinished, EventStream stream) {
+    Map<String, ?> end = Map.of(unfinished, true);
     boolean stopped = false;
     try (EventStream events = stream) {
       for (BatchEvent event : events) {
