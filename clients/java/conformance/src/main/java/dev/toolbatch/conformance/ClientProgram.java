@@ -92,7 +92,8 @@ final class ClientProgram {
     return switch (what) {
       case "run" -> follow("planned", client.run(Batches.of(request.get("batch"))));
       case "watch" ->
-          follow("over", client.watch(text("batch_id"), request.path("after_sequence").longValue()));
+          follow(
+              "over", client.watch(text("batch_id"), request.path("after_sequence").longValue()));
       case "result" ->
           Map.of("finished", Shown.summary(client.result(Batches.of(request.get("batch")))));
       case "cancel_batch" ->
