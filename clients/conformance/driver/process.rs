@@ -94,10 +94,12 @@ impl Process {
     async fn become_ready(&mut self) -> anyhow::Result<()> {
         let mut ended = self.ended.clone();
         let ready = async {
-            tokio::select! {
-                log = self.log.wait_for(|log| log.ready) => log.is_ok(),
-                _ = ended.wait_for(Option::is_some) => false,
+            if self.log.wait_for(|log| log.ready).await.is_ok() {
+                return true;
             }
+            // Its outputs are closed; its end says why.
+            let _ = ended.wait_for(Option::is_some).await;
+            false
         };
         match tokio::time::timeout(PATIENCE, ready).await {
             Ok(true) => Ok(()),
