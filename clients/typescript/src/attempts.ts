@@ -1,4 +1,4 @@
-import type { CallOptions } from "@connectrpc/connect";
+import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import { DeadlineExceeded, type Standing, Unavailable } from "./errors.js";
 import { LinkedSignal } from "./linked.js";
 import { Backoff, Deadline, Patience, wait } from "./retry.js";
@@ -51,7 +51,7 @@ export class Attempts {
   async *stream<T>(open: (options: CallOptions) => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     this.#caller?.throwIfAborted();
     const attempt = new AbortController();
-    const impatience = setTimeout(() => attempt.abort(), this.#patience.leftMs);
+    const impatience = setTimeout(() => attempt.abort(unanswered()), this.#patience.leftMs);
     const linked = new LinkedSignal(this.#caller, this.#ending.signal, attempt.signal);
     const options = this.#callOptions(linked.signal, () => {
       clearTimeout(impatience);
@@ -153,4 +153,8 @@ export class Attempts {
     const text = `no stream was open for ${this.#giveUpAfterMs} ms, and the last attempt failed with: ${message}${rest}`;
     return new Unavailable(text, { batchId, lastSequence }, { cause });
   }
+}
+
+function unanswered(): ConnectError {
+  return new ConnectError("the server did not answer", Code.Unavailable);
 }

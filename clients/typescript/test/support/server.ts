@@ -7,12 +7,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 
 /** How a server is started. */
 export interface Setup {
   /** `HOST:PORT` of a tool backend. */
   readonly backend?: string;
-  /** TOML that is put after the rest. */
+  /** TOML that is put before the backend. */
   readonly config?: string;
   /** It listens on a socket instead of a port. */
   readonly unix?: boolean;
@@ -43,8 +44,7 @@ export class Server {
     const url = setup.unix ? listen : `${setup.tls ? "https" : "http"}://${listen}`;
     const config = join(folder, "toolbatch.toml");
     const backends = setup.backend ? `[[backends]]\nname = "ts"\naddresses = ["http://${setup.backend}"]\n` : "";
-    const rest = setup.config ?? "";
-    await writeFile(config, `listen = "${listen}"\ndata_dir = "${join(folder, "data")}"\n${backends}${rest}`);
+    await writeFile(config, `listen = "${listen}"\ndata_dir = "${join(folder, "data")}"\n${setup.config ?? ""}${backends}`);
     const server = new Server(url, config, setup.env);
     test.after(() => server.kill());
     await server.restart();
@@ -106,7 +106,7 @@ export async function freeAddress(): Promise<string> {
 }
 
 /** The root of the package. */
-export const PACKAGE = resolve(import.meta.dirname ?? ".", "../../..");
+export const PACKAGE = fileURLToPath(new URL("../../..", import.meta.url));
 
 function binary(): string {
   const path = process.env.TOOLBATCH_BIN || resolve(PACKAGE, "../../target/debug/toolbatch");

@@ -22,9 +22,9 @@ export interface Setting {
 /** Starts all three; they end with the test. */
 export async function setting(test: TestContext, tools: Backend, setup: Setup = {}, serve: ServeOptions = {}): Promise<Setting> {
   const backend = await tools.serve("127.0.0.1:0", { handleSignals: false, graceMs: 0, ...serve });
+  test.after(() => backend.stop());
   const server = await Server.start(test, { backend: backend.address, ...setup });
   const client = connect(test, server);
-  test.after(() => backend.stop());
   return { backend, server, client };
 }
 
