@@ -44,10 +44,10 @@ async function ask(client: Client, request: Request, cancellation: AbortControll
   const options: RequestOptions = { signal: cancellation.signal, timeoutMs: request.deadline_ms };
   switch (request.do) {
     case "run":
-      return await follow(client.run(batchOf(request.batch), options), client, request, cancellation, write);
+      return await follow(client.run(batchOf(request.batch), options), request, cancellation, write);
     case "watch": {
       const stream = client.watch(batch_id, { ...options, afterSequence: request.after_sequence });
-      return await follow(stream, client, request, cancellation, write);
+      return await follow(stream, request, cancellation, write);
     }
     case "result":
       return { finished: normalSummary(await client.result(batchOf(request.batch), options)) };
@@ -78,13 +78,7 @@ async function ask(client: Client, request: Request, cancellation: AbortControll
 }
 
 /** Writes a stream's events, and gives how it ended. */
-async function follow(
-  stream: BatchStream,
-  client: Client,
-  { stop }: Request,
-  cancellation: AbortController,
-  write: Write,
-): Promise<JsonInput> {
+async function follow(stream: BatchStream, { stop }: Request, cancellation: AbortController, write: Write): Promise<JsonInput> {
   for await (const event of stream) {
     const shown = normalEvent(event) as JsonObject;
     write({ event: shown });
@@ -95,6 +89,5 @@ async function follow(
       cancellation.abort();
     }
   }
-  const { summary } = await client.batch(stream.batchId);
-  return { finished: normalSummary(summary) };
+  return { over: true };
 }
