@@ -57,7 +57,7 @@ async def do(client: Client, request: dict[str, Any]) -> dict[str, Json]:
         case "watch":
             after = request.get("after_sequence", 0)
             stream = client.watch(request["batch_id"], after_sequence=after, timeout=timeout)
-            return await follow(stream, request.get("stop"))
+            return await follow(stream, request.get("stop")) or {"over": True}
         case "result":
             return {"finished": normal.summary(await client.result(batch_of(request["batch"]), timeout=timeout))}
         case "step_result":

@@ -126,6 +126,9 @@ async def test_a_list_from_a_variable(client: Client) -> None:
 async def test_watching_goes_on_from_any_event(client: Client) -> None:
     events = [event async for event in client.run(Batch(task_id="T", batch_id="b", calls=[Call("echo")]))]
     assert [event async for event in client.watch("b", after_sequence=2)] == events[2:]
+    assert [event async for event in client.watch("b", after_sequence=events[-1].sequence)] == []
+    with pytest.raises(Refused, match="OUT_OF_RANGE"):
+        await anext(client.watch("b", after_sequence=events[-1].sequence + 1))
     state = await client.get_batch("b")
     assert (state.last_sequence, state.summary.status) == (events[-1].sequence, BatchStatus.COMPLETED)
 

@@ -91,7 +91,7 @@ class Client:
         return EventStream(self._transport, self._transport.recovery(timeout, runs), request, 0)
 
     def watch(self, batch_id: str, *, after_sequence: int = 0, timeout: float | None = None) -> EventStream:
-        """Give a batch's events after `after_sequence`, then follow it live until it finishes."""
+        """Give a batch's events after `after_sequence`, then follow it live until it finishes; none where that was its last event."""
         assign(batch_pb2.WatchBatchRequest(), "watch", batch_id=batch_id, after_sequence=after_sequence)
         recovery = self._transport.recovery(timeout, batch_id, after_sequence)
         return EventStream(self._transport, recovery, None, after_sequence)

@@ -43,6 +43,7 @@ class EventStream(AsyncIterator[Event]):
         self._call: UnaryStreamCall[Any, Any] | None = None
         self._is_open = False
         self._begun = False
+        self._came = False
         self._planned = False
         self._ended = False
 
@@ -113,6 +114,7 @@ class EventStream(AsyncIterator[Event]):
         while True:
             if self._call is None:
                 self._call = self._transport.track(self._ask())
+                self._came = False
                 self._is_open = await opened(self._call, self._recovery)
             try:
                 message = await self._call.read()
@@ -121,8 +123,9 @@ class EventStream(AsyncIterator[Event]):
                     return None
                 why = trouble(error)
             else:
-                if message is aio.EOF and self._planned:
+                if message is aio.EOF and (self._planned or self._nothing_is_left()):
                     return None
+                self._came = True
                 given = self._take(message)
                 if isinstance(given, Trouble):
                     why = given
@@ -143,6 +146,10 @@ class EventStream(AsyncIterator[Event]):
             return self._transport.batches.ExecuteBatch(self._request, timeout=left, metadata=metadata)
         request = batch_pb2.WatchBatchRequest(batch_id=self.batch_id, after_sequence=self.last_sequence)
         return self._transport.batches.WatchBatch(request, timeout=left, metadata=metadata)
+
+    def _nothing_is_left(self) -> bool:
+        """Tell whether a watch that came to its end was to begin after the last event."""
+        return self._request is None and not self._came and self._after > 0 and self.last_sequence == self._after
 
     def _take(self, message: Any) -> Event | Trouble | None:
         """Give the event of a message; None where it is to be passed over, Trouble where the stream is not whole."""
