@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/credentials"
@@ -27,10 +28,10 @@ func parseServer(server string) (address, error) {
 		if rest, ok := strings.CutPrefix(path, "//"); ok {
 			path = rest
 		}
-		if path == "" {
-			return address{}, wrongServer(server, "it names no path")
+		if !strings.HasPrefix(path, "/") {
+			return address{}, wrongServer(server, "its path begins with no /")
 		}
-		return address{server: server, target: "unix:" + path}, nil
+		return address{server: server, target: (&url.URL{Scheme: "unix", Path: path}).String()}, nil
 	}
 	parsed, err := url.Parse(server)
 	if err != nil {
@@ -46,6 +47,9 @@ func parseServer(server string) (address, error) {
 		return address{}, wrongServer(server, "it has more than a host and a port")
 	}
 	port := parsed.Port()
+	if number, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || number == 0) {
+		return address{}, wrongServer(server, "its port is none of 1 to 65535")
+	}
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
 	}

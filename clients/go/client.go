@@ -1,14 +1,16 @@
 package toolbatch
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/keepalive"
 )
 
 const (
@@ -24,6 +26,12 @@ var connectParams = grpc.ConnectParams{
 	MinConnectTimeout: 5 * time.Second,
 }
 
+// alive has a connection that is dead without a word noticed while a stream is open.
+var alive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}
+
+// ErrClosed is found, by errors.Is, in errors of requests and streams of a client that was closed.
+var ErrClosed = errors.New("the client is closed")
+
 // Client talks to one server. It may be used by any number of goroutines at once.
 type Client struct {
 	connection  *grpc.ClientConn
@@ -31,6 +39,9 @@ type Client struct {
 	tasks       toolbatchv1.TaskServiceClient
 	tools       toolbatchv1.ToolServiceClient
 	giveUpAfter time.Duration
+	// closed is closed with the client.
+	closed chan struct{}
+	close  func()
 }
 
 // Dial makes a client for a server: http://HOST:PORT (h2c), https://HOST:PORT or unix:/PATH. An empty one is that of the environment's
@@ -58,53 +69,44 @@ func Dial(server string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	identity, err := chosen.identity()
+	if err != nil {
+		return nil, err
+	}
 	dialOptions := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithConnectParams(connectParams),
+		grpc.WithKeepaliveParams(alive),
+		// A name server's words on which requests to repeat are not to be followed.
+		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
 		grpc.WithUserAgent("toolbatch-go"),
 	}
-	if identity := chosen.identity(); len(identity) > 0 {
+	if len(identity) > 0 {
 		dialOptions = append(dialOptions, grpc.WithPerRPCCredentials(identity))
 	}
 	connection, err := grpc.NewClient(address.target, append(dialOptions, chosen.dialOptions...)...)
 	if err != nil {
 		return nil, fmt.Errorf("toolbatch: server %q: %w", server, err)
 	}
+	closed := make(chan struct{})
 	return &Client{
 		connection:  connection,
 		batches:     toolbatchv1.NewBatchServiceClient(connection),
 		tasks:       toolbatchv1.NewTaskServiceClient(connection),
 		tools:       toolbatchv1.NewToolServiceClient(connection),
 		giveUpAfter: chosen.giveUpAfter,
+		closed:      closed,
+		close:       sync.OnceFunc(func() { close(closed) }),
 	}, nil
 }
 
-// Close ends the connection, and with it every stream. Batches go on.
-func (c *Client) Close() error { return c.connection.Close() }
+// Close ends the connection, and with it every request and every stream, whose error is ErrClosed. Batches go on.
+func (c *Client) Close() error {
+	c.close()
+	return c.connection.Close()
+}
 
 // Conn gives the connection, for the parts of the contract that Client has no method for:
 // toolbatchv1.NewTaskServiceClient(client.Conn()).ListSteps(…).
 func (c *Client) Conn() grpc.ClientConnInterface { return c.connection }
-
-// identity is the metadata that says who asks.
-type identity map[string]string
-
-func (s *settings) identity() identity {
-	metadata := identity{}
-	if s.token != "" {
-		metadata["authorization"] = "Bearer " + s.token
-	}
-	if s.tenant != "" {
-		metadata["toolbatch-tenant"] = s.tenant
-	}
-	return metadata
-}
-
-// GetRequestMetadata gives what every request carries.
-func (i identity) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return i, nil
-}
-
-// RequireTransportSecurity says that a server behind a proxy on the same machine may be spoken to without TLS.
-func (i identity) RequireTransportSecurity() bool { return false }

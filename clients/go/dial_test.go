@@ -27,12 +27,17 @@ func TestWhatCannotBeDialledIsSaid(t *testing.T) {
 		{"http://", nil, "names no host"},
 		{"http://host:1/path", nil, "more than a host"},
 		{"http://host:x", nil, "invalid port"},
-		{"unix:", nil, "names no path"},
+		{"http://host:0", nil, "1 to 65535"},
+		{"http://host:65536", nil, "1 to 65535"},
+		{"unix:", nil, "begins with no /"},
+		{"unix://socket", nil, "begins with no /"},
 		{"http://host:1", toolbatch.WithCA(empty), "https:// only"},
 		{"https://host:1", toolbatch.WithCA(empty), "found none in it"},
 		{"https://host:1", toolbatch.WithCA(empty + "x"), "no such file"},
 		{"https://host:1", toolbatch.WithClientCert(empty, ""), "found an empty one"},
 		{"https://host:1", toolbatch.WithClientCert(empty, empty), "client certificate"},
+		{"http://host:1", toolbatch.WithToken("from a file\n"), "token"},
+		{"http://host:1", toolbatch.WithTenant("é"), "tenant"},
 		{"http://host:1", toolbatch.WithGiveUpAfter(-time.Second), "expected more than 0"},
 	} {
 		var options []toolbatch.Option

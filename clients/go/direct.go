@@ -60,7 +60,7 @@ func (c *Client) CallTool(ctx context.Context, call DirectCall) (Outcome, error)
 		Tool: call.Tool, ArgsJson: args, Context: &toolbatchv1.CallContext{TaskId: call.TaskID, Key: call.Key},
 	})
 	if err != nil {
-		return Outcome{}, once(ctx, err)
+		return Outcome{}, c.once(ctx, err)
 	}
 	outcome := Outcome{
 		StepID: response.GetStepId(), Variable: response.GetVariable(), Skipped: response.GetSkipped(), ArgsChanged: response.GetArgsChanged(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -141,30 +142,41 @@ func isLost(err error) bool {
 	case codes.Unavailable, codes.Canceled:
 		return true
 	case codes.ResourceExhausted:
-		return hasRetryInfo(from)
+		return hasRetryInfo(from) || len(from.Details()) == 0 && isCut(from.Message())
 	case codes.Internal, codes.Unknown:
-		// So grpc-go calls a stream that was reset, or ended without a status. The server's own statuses have details.
-		return len(from.Details()) == 0 && (strings.Contains(from.Message(), "RST_STREAM") ||
-			strings.Contains(from.Message(), "closed the stream without sending trailers"))
+		// The server's own statuses have details.
+		return len(from.Details()) == 0 && isCut(from.Message())
 	}
 	return false
 }
 
-// endOf gives the context's error where the context is what ended a request, else nil. A server that is told of a deadline may be first to
+// isCut tells whether these are grpc-go's words for a stream that was reset, or ended without a status or within a message.
+func isCut(message string) bool {
+	return strings.Contains(message, "RST_STREAM") || strings.Contains(message, "without sending trailers") || message == io.ErrUnexpectedEOF.Error()
+}
+
+// endOf gives the context's error where the context is what ended a request, ErrClosed where the client's end did, else nil. A server that is told of a deadline may be first to
 // notice that it is over.
-func endOf(ctx context.Context, err error) error {
+func (c *Client) endOf(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
 	if _, bounded := ctx.Deadline(); bounded && (status.Code(err) == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded)) {
 		return context.DeadlineExceeded
 	}
+	select {
+	case <-c.closed:
+		if isLost(err) {
+			return ErrClosed
+		}
+	default:
+	}
 	return nil
 }
 
 // once gives the error of a request that is not repeated.
-func once(ctx context.Context, err error) error {
-	if ended := endOf(ctx, err); ended != nil {
+func (c *Client) once(ctx context.Context, err error) error {
+	if ended := c.endOf(ctx, err); ended != nil {
 		return fmt.Errorf("toolbatch: the request may have taken effect: %w", ended)
 	}
 	if isLost(err) && status.Code(err) != codes.ResourceExhausted {

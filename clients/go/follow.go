@@ -23,8 +23,9 @@ type follower struct {
 	// request starts the batch; nil where it is only watched.
 	request  *toolbatchv1.ExecuteBatchRequest
 	batchID  string
-	last     uint64
 	patience *patience
+	// after is where it was to begin, last what was seen since.
+	after, last uint64
 }
 
 // source is what both kinds of streams have in common.
@@ -40,7 +41,7 @@ func (f *follower) run(ctx context.Context, yield func(Event, error) bool) {
 		if done {
 			return
 		}
-		if ended := endOf(ctx, err); ended != nil {
+		if ended := f.client.endOf(ctx, err); ended != nil {
 			yield(nil, f.interrupted(ended))
 			return
 		}
@@ -76,7 +77,7 @@ func (f *follower) try(ctx context.Context, yield func(Event, error) bool) (done
 	for fresh := true; ; fresh = false {
 		event, err := stream.next()
 		if errors.Is(err, io.EOF) {
-			if fresh && f.isOver(ctx) {
+			if fresh && f.nothingIsLeft() {
 				return true, nil
 			}
 			return false, errIncomplete
@@ -123,14 +124,9 @@ func (f *follower) isLast(event Event) bool {
 	return false
 }
 
-// isOver tells whether a stream without events ended as nothing is left: the batch is over, and its last event was seen before.
-func (f *follower) isOver(ctx context.Context) bool {
-	if f.last == 0 {
-		return false
-	}
-	response, err := f.client.batches.GetBatch(ctx, &toolbatchv1.GetBatchRequest{BatchId: f.batchID})
-	batch := response.GetBatch()
-	return err == nil && batch.GetEndTime() != nil && batch.GetLastSequence() <= f.last
+// nothingIsLeft tells what it means that the server ended a stream in order and without any event: the one that it was to begin after was the last.
+func (f *follower) nothingIsLeft() bool {
+	return f.request == nil && f.after > 0 && f.last == f.after
 }
 
 func (f *follower) interrupted(ended error) error {

@@ -122,14 +122,19 @@ func TestDoublesAreDroppedAndGapsAskedForAgain(t *testing.T) {
 	equal(t, "asked after", fmt.Sprint(after), "[1 2]")
 }
 
+// shortage is a status that says when to come back.
+func shortage(code codes.Code, delay time.Duration) error {
+	short, err := status.New(code, "short of room").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)})
+	return errors.Join(err, short.Err())
+}
+
 func TestAShortageWithARetryInfoIsWaitedOut(t *testing.T) {
 	const delay = 300 * time.Millisecond
 	var ids []string
 	odd := &oddServer{execute: func(try int32, request *toolbatchv1.ExecuteBatchRequest, send func(*toolbatchv1.BatchEvent)) error {
 		ids = append(ids, request.GetBatchId())
 		if try == 1 {
-			short, err := status.New(codes.ResourceExhausted, "short of room").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)})
-			return errors.Join(err, short.Err())
+			return shortage(codes.ResourceExhausted, delay)
 		}
 		send(started(1))
 		send(finished(2, completed))
@@ -152,6 +157,39 @@ func TestAShortageWithoutARetryInfoIsAnError(t *testing.T) {
 	_, err := odd.start(t).Result(t.Context(), toolbatch.Batch{})
 	equal(t, "status", as[*toolbatch.RefusedError](t, err).Status, codes.ResourceExhausted)
 	equal(t, "tries", odd.tries.Load(), 1)
+}
+
+func TestAStreamThatEndsWithoutEventsIsOverForAWatchThatBeganThere(t *testing.T) {
+	var after []uint64
+	odd := &oddServer{
+		execute: func(_ int32, _ *toolbatchv1.ExecuteBatchRequest, send func(*toolbatchv1.BatchEvent)) error {
+			send(started(1))
+			return nil
+		},
+		watch: func(try int32, request *toolbatchv1.WatchBatchRequest, send func(*toolbatchv1.BatchEvent)) error {
+			after = append(after, request.GetAfterSequence())
+			if try == 3 {
+				send(finished(2, completed))
+			}
+			return nil
+		},
+	}
+	client := odd.start(t)
+	collect(t, 0, client.Run(t.Context(), toolbatch.Batch{}))
+	for event, err := range client.Watch(t.Context(), "b", 7) {
+		t.Errorf("expected nothing, found %v, %v", event, err)
+	}
+	equal(t, "asked after", fmt.Sprint(after), "[1 1 7]")
+}
+
+func TestAMessageWithoutAnEventIsPassedOver(t *testing.T) {
+	odd := &oddServer{execute: func(_ int32, _ *toolbatchv1.ExecuteBatchRequest, send func(*toolbatchv1.BatchEvent)) error {
+		send(nil)
+		send(&toolbatchv1.BatchEvent{Sequence: 1, Event: &toolbatchv1.BatchEvent_CallFinished{}})
+		send(&toolbatchv1.BatchEvent{Sequence: 2, Event: &toolbatchv1.BatchEvent_BatchFinished{}})
+		return nil
+	}}
+	equal(t, "events", len(collect(t, 0, odd.start(t).Run(t.Context(), toolbatch.Batch{}))), 2)
 }
 
 func TestAnAnswerThatNeverBeginsIsGivenUp(t *testing.T) {

@@ -23,9 +23,13 @@ type patience struct {
 	since time.Time
 	// tries are those without an event.
 	tries int
+	// end ends every wait.
+	end <-chan struct{}
 }
 
-func newPatience(limit time.Duration) *patience { return &patience{limit: limit, since: time.Now()} }
+func (c *Client) newPatience() *patience {
+	return &patience{limit: c.giveUpAfter, since: time.Now(), end: c.closed}
+}
 
 // progressed takes note that an event came.
 func (p *patience) progressed() { p.since, p.tries = time.Now(), 0 }
@@ -35,7 +39,7 @@ func (p *patience) closed() { p.since = time.Now() }
 
 func (p *patience) remaining() time.Duration { return p.limit - time.Since(p.since) }
 
-// pause waits before the next try, at least for so long: until then, until the context ends, or until it is time to give up.
+// pause waits before the next try, at least for so long: until then, until the context ends, the client is closed, or it is time to give up.
 func (p *patience) pause(ctx context.Context, least time.Duration) error {
 	bound := longestWait
 	if p.tries < 6 {
@@ -49,6 +53,8 @@ func (p *patience) pause(ctx context.Context, least time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-p.end:
+		return ErrClosed
 	case <-timer.C:
 	}
 	if wait >= remaining {

@@ -13,13 +13,13 @@ import (
 
 // repeat makes a request that changes nothing, again and again while the server is not there.
 func repeat(ctx context.Context, c *Client, request func(context.Context, *patience) error) error {
-	patience := newPatience(c.giveUpAfter)
+	patience := c.newPatience()
 	for {
 		err := request(ctx, patience)
 		if err == nil {
 			return nil
 		}
-		if ended := endOf(ctx, err); ended != nil {
+		if ended := c.endOf(ctx, err); ended != nil {
 			return fmt.Errorf("toolbatch: no answer came: %w", ended)
 		}
 		if !isLost(err) {
@@ -80,7 +80,7 @@ func (c *Client) SetVariable(ctx context.Context, taskID, name string, value any
 	}
 	response, err := c.tasks.SetVariable(ctx, &toolbatchv1.SetVariableRequest{TaskId: taskID, Name: name, ValueJson: text})
 	if err != nil {
-		return "", once(ctx, err)
+		return "", c.once(ctx, err)
 	}
 	return response.GetName(), nil
 }

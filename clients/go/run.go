@@ -12,7 +12,7 @@ import (
 // does. A stream that breaks is taken up again by itself.
 //
 // An error is the last thing given out, with a nil event: a *RefusedError; an *UnavailableError where no stream was open for as long as the client
-// goes on trying (WithGiveUpAfter); or the context's own (errors.Is context.Canceled, context.DeadlineExceeded). After the latter two, and
+// goes on trying (WithGiveUpAfter); the context's own (errors.Is context.Canceled, context.DeadlineExceeded); or ErrClosed. After all but a refusal, and
 // after a break out of the loop, the batch goes on. Ranging over the same value again attaches to the same batch, from its first event.
 func (c *Client) Run(ctx context.Context, batch Batch) iter.Seq2[Event, error] {
 	request, err := batch.request()
@@ -21,7 +21,7 @@ func (c *Client) Run(ctx context.Context, batch Batch) iter.Seq2[Event, error] {
 			yield(nil, err)
 			return
 		}
-		(&follower{client: c, request: request, batchID: request.GetBatchId(), patience: newPatience(c.giveUpAfter)}).run(ctx, yield)
+		(&follower{client: c, request: request, batchID: request.GetBatchId(), patience: c.newPatience()}).run(ctx, yield)
 	}
 }
 
@@ -29,7 +29,7 @@ func (c *Client) Run(ctx context.Context, batch Batch) iter.Seq2[Event, error] {
 // those of Run.
 func (c *Client) Watch(ctx context.Context, batchID string, afterSequence uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		(&follower{client: c, batchID: batchID, last: afterSequence, patience: newPatience(c.giveUpAfter)}).run(ctx, yield)
+		(&follower{client: c, batchID: batchID, after: afterSequence, last: afterSequence, patience: c.newPatience()}).run(ctx, yield)
 	}
 }
 
@@ -77,7 +77,7 @@ func (c *Client) GetBatch(ctx context.Context, batchID string) (Summary, error) 
 func (c *Client) CancelBatch(ctx context.Context, batchID string, abortRunning bool) (Summary, error) {
 	response, err := c.batches.CancelBatch(ctx, &toolbatchv1.CancelBatchRequest{BatchId: batchID, AbortRunning: abortRunning})
 	if err != nil {
-		return Summary{}, once(ctx, err)
+		return Summary{}, c.once(ctx, err)
 	}
 	return summaryOf(response.GetBatch().GetSummary()), nil
 }
