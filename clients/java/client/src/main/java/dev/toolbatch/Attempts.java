@@ -6,7 +6,6 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 
 /**
@@ -15,17 +14,15 @@ import java.util.function.BiFunction;
  */
 final class Attempts {
   private final Connection connection;
-  private final Duration deadline;
+  private final Limit limit;
   private final String what;
-  private final long deadlineAt;
   private final Backoff backoff = new Backoff();
   private long lostSince = System.nanoTime();
 
   Attempts(Connection connection, Duration deadline, String what) {
     this.connection = connection;
-    this.deadline = deadline;
+    this.limit = new Limit(deadline);
     this.what = what;
-    this.deadlineAt = deadline == null ? 0 : lostSince + Times.nanos(deadline);
   }
 
   /** Tells that an answer came, or a part of one. */
@@ -37,7 +34,7 @@ final class Attempts {
   /** One attempt, for what must not be repeated. */
   <T> T once(BiFunction<Channel, CallOptions, T> attempt) {
     try {
-      return attempt.apply(connection.channel(), Connection.within(left()));
+      return attempt.apply(connection.channel(), limit.options());
     } catch (StatusRuntimeException failed) {
       Refusal refusal = refusal(failed);
       if (!refusal.isTransient(failed.getStatus())
@@ -55,14 +52,11 @@ final class Attempts {
   <T> T repeated(BiFunction<Channel, CallOptions, T> attempt) {
     while (true) {
       try {
-        return attempt.apply(connection.channel(), Connection.within(left()));
+        return attempt.apply(connection.channel(), limit.options());
       } catch (StatusRuntimeException failed) {
         Refusal refusal = refusal(failed);
         if (!refusal.isTransient(failed.getStatus())) {
           throw refusal.toException(failed.getStatus());
-        }
-        if (connection.isClosed()) {
-          throw Failures.closed();
         }
         pause(backoff.next(refusal.retryDelay()), failed);
       }
@@ -71,14 +65,16 @@ final class Attempts {
 
   private void pause(long wait, StatusRuntimeException failed) {
     long untilGivenUp = lostSince + Times.nanos(connection.giveUpAfter()) - System.nanoTime();
-    long bounded = Math.min(wait, Math.min(left(), untilGivenUp));
+    long bounded = Math.min(wait, Math.min(limit.left(), untilGivenUp));
     try {
-      TimeUnit.NANOSECONDS.sleep(bounded);
+      if (connection.awaitClosed(bounded)) {
+        throw Failures.closed();
+      }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw cancelled(interrupted);
+      throw interrupted(interrupted);
     }
-    if (left() <= 0) {
+    if (limit.left() <= 0) {
       throw exceeded(failed);
     }
     if (wait >= untilGivenUp) {
@@ -89,25 +85,24 @@ final class Attempts {
   private Refusal refusal(StatusRuntimeException failed) {
     Status.Code code = failed.getStatus().getCode();
     if (code == Status.Code.CANCELLED && Thread.currentThread().isInterrupted()) {
-      throw cancelled(failed);
+      throw interrupted(failed);
     }
-    if (code == Status.Code.DEADLINE_EXCEEDED && deadline != null) {
+    if (code == Status.Code.CANCELLED && limit.context().isCancelled()) {
+      throw new CancelledException(
+          what + ": the gRPC context of the request was cancelled", failed);
+    }
+    if (code == Status.Code.DEADLINE_EXCEEDED && limit.isSet()) {
       throw exceeded(failed);
     }
     Metadata trailers = failed.getTrailers() == null ? new Metadata() : failed.getTrailers();
     return Refusal.of(failed.getStatus(), trailers);
   }
 
-  private long left() {
-    return deadline == null ? Long.MAX_VALUE : deadlineAt - System.nanoTime();
-  }
-
-  private CancelledException cancelled(Throwable cause) {
+  private CancelledException interrupted(Throwable cause) {
     return new CancelledException(what + ": the thread was interrupted while it waited", cause);
   }
 
   private DeadlineExceededException exceeded(Throwable cause) {
-    return new DeadlineExceededException(
-        "%s: the deadline of %s passed".formatted(what, Times.text(deadline)), cause);
+    return new DeadlineExceededException("%s: %s passed".formatted(what, limit), cause);
   }
 }

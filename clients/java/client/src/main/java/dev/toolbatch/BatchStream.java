@@ -6,6 +6,7 @@ import dev.toolbatch.v1.ExecuteBatchResponse;
 import dev.toolbatch.v1.WatchBatchRequest;
 import dev.toolbatch.v1.WatchBatchResponse;
 import io.grpc.ClientCall;
+import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -14,6 +15,7 @@ import io.grpc.SynchronizationContext.ScheduledHandle;
 import java.time.Duration;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 /**
@@ -28,13 +30,15 @@ final class BatchStream implements Flow.Subscription {
   private final ExecuteBatchRequest execute;
 
   private final Flow.Subscriber<? super BatchEvent> subscriber;
-  private final Duration deadline;
-  private final long deadlineAt;
+  private final Limit limit;
   private final String batchId;
   private final long after;
   private final SynchronizationContext row =
       new SynchronizationContext((thread, error) -> fail(isClosed() ? Failures.closed() : error));
-  private final Backoff backoff = new Backoff();
+  private final Recovery recovery;
+  private final Runnable onClose = () -> row.execute(() -> fail(Failures.closed()));
+  private final Context.CancellationListener onCancel =
+      context -> row.execute(() -> contextEnded(context.cancellationCause()));
 
   private long lastSequence;
   private long demand;
@@ -43,13 +47,6 @@ final class BatchStream implements Flow.Subscription {
   private boolean eventCame;
   private boolean done;
   private ScheduledHandle deadlineTimer;
-  private ScheduledHandle attemptTimer;
-
-  /** Runs while no stream is open. */
-  private ScheduledHandle giveUpTimer;
-
-  private String lost = "no connection came about";
-  private Throwable lostCause;
 
   private BatchStream(
       Connection connection,
@@ -63,9 +60,9 @@ final class BatchStream implements Flow.Subscription {
     this.batchId = batchId;
     this.after = after;
     this.lastSequence = after;
-    this.deadline = deadline;
-    this.deadlineAt = deadline == null ? 0 : System.nanoTime() + Times.nanos(deadline);
+    this.limit = new Limit(deadline);
     this.subscriber = subscriber;
+    this.recovery = new Recovery(connection, row, this::attempt, this::giveUp);
   }
 
   static void run(
@@ -90,22 +87,28 @@ final class BatchStream implements Flow.Subscription {
   }
 
   private void start() {
-    if (isClosed()) {
-      throw Failures.closed();
-    }
+    row.execute(() -> subscriber.onSubscribe(this));
     row.execute(
         () -> {
-          subscriber.onSubscribe(this);
-          if (done) {
-            return;
+          if (!done) {
+            begin();
           }
-          if (deadline != null) {
-            deadlineTimer =
-                after(deadlineAt - System.nanoTime(), () -> fail(deadlineExceeded(null)));
-          }
-          armGiveUp();
-          attempt();
         });
+  }
+
+  private void begin() {
+    connection.onClose(onClose);
+    limit.context().addListener(onCancel, Runnable::run);
+    if (limit.isSet()) {
+      deadlineTimer =
+          row.schedule(
+              () -> fail(Failures.exceeded(limit, batchId, lastSequence, null)),
+              Math.max(limit.left(), 0),
+              TimeUnit.NANOSECONDS,
+              connection.timers());
+    }
+    recovery.without();
+    attempt();
   }
 
   @Override
@@ -129,6 +132,10 @@ final class BatchStream implements Flow.Subscription {
   }
 
   private void attempt() {
+    limit.context().run(this::ask);
+  }
+
+  private void ask() {
     if (execute != null && lastSequence == 0) {
       open(BatchServiceGrpc.getExecuteBatchMethod(), execute, ExecuteBatchResponse::getEvent);
     } else {
@@ -140,8 +147,7 @@ final class BatchStream implements Flow.Subscription {
 
   private <Q, A> void open(
       MethodDescriptor<Q, A> method, Q request, Function<A, dev.toolbatch.v1.BatchEvent> event) {
-    long left = deadline == null ? Long.MAX_VALUE : deadlineAt - System.nanoTime();
-    ClientCall<Q, A> opened = connection.channel().newCall(method, Connection.within(left));
+    ClientCall<Q, A> opened = connection.channel().newCall(method, limit.options());
     call = opened;
     awaited = false;
     eventCame = false;
@@ -149,7 +155,7 @@ final class BatchStream implements Flow.Subscription {
         new ClientCall.Listener<A>() {
           @Override
           public void onHeaders(Metadata headers) {
-            inRow(() -> disarm(giveUpTimer));
+            inRow(recovery::opened);
           }
 
           @Override
@@ -188,16 +194,25 @@ final class BatchStream implements Flow.Subscription {
   private void received(dev.toolbatch.v1.BatchEvent event) {
     awaited = false;
     eventCame = true;
-    backoff.reset();
     long sequence = event.getSequence();
-    if (sequence > lastSequence + 1) {
-      abandon("an event is missing");
-      lose("event %d came after event %d".formatted(sequence, lastSequence), null, null);
+    boolean logged = sequence != 0;
+    if (logged && Long.compareUnsigned(sequence, lastSequence) <= 0) {
+      pull();
       return;
     }
-    boolean seen = sequence > 0 && sequence <= lastSequence;
-    lastSequence = Math.max(lastSequence, sequence);
-    BatchEvent known = seen ? null : Events.of(event);
+    if (logged && sequence != lastSequence + 1) {
+      abandon("an event is missing");
+      lose(
+          "event %s came after event %d".formatted(Long.toUnsignedString(sequence), lastSequence),
+          null,
+          null);
+      return;
+    }
+    if (logged) {
+      lastSequence = sequence;
+    }
+    recovery.progressed();
+    BatchEvent known = Events.of(event);
     if (known != null) {
       demand--;
       subscriber.onNext(known);
@@ -222,8 +237,8 @@ final class BatchStream implements Flow.Subscription {
     Refusal refusal = Refusal.of(status, trailers);
     if (refusal.isTransient(status)) {
       lose(Failures.text(status), refusal.retryDelay(), status.getCause());
-    } else if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && deadline != null) {
-      fail(deadlineExceeded(status.asRuntimeException()));
+    } else if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && limit.isSet()) {
+      fail(Failures.exceeded(limit, batchId, lastSequence, status.asRuntimeException()));
     } else {
       fail(refusal.toException(status));
     }
@@ -234,41 +249,18 @@ final class BatchStream implements Flow.Subscription {
       fail(Failures.closed());
       return;
     }
-    lost = why;
-    lostCause = cause;
-    if (giveUpTimer == null || !giveUpTimer.isPending()) {
-      armGiveUp();
-    }
-    attemptTimer = after(backoff.next(retryDelay), this::attempt);
+    recovery.lost(why, retryDelay, cause);
   }
 
-  private void armGiveUp() {
-    giveUpTimer =
-        after(
-            Times.nanos(connection.giveUpAfter()),
-            () ->
-                fail(
-                    Failures.givenUp(
-                        connection, "batch " + batchId, batchId, lastSequence, lost, lostCause)));
+  private void giveUp(String why, Throwable cause) {
+    fail(Failures.givenUp(connection, "batch " + batchId, batchId, lastSequence, why, cause));
   }
 
-  private ScheduledHandle after(long nanos, Runnable task) {
-    return row.schedule(
-        () -> {
-          if (!done) {
-            task.run();
-          }
-        },
-        Math.max(nanos, 0),
-        TimeUnit.NANOSECONDS,
-        connection.timers());
-  }
-
-  private DeadlineExceededException deadlineExceeded(Throwable cause) {
-    String message =
-        "the deadline of %s passed before batch %s was over; it goes on, and its last event seen was %d"
-            .formatted(Times.text(deadline), batchId, lastSequence);
-    return new DeadlineExceededException(message, cause);
+  private void contextEnded(Throwable cause) {
+    fail(
+        cause instanceof TimeoutException
+            ? Failures.exceeded(limit, batchId, lastSequence, cause)
+            : Failures.cancelled(batchId, lastSequence, cause));
   }
 
   private void complete() {
@@ -291,9 +283,12 @@ final class BatchStream implements Flow.Subscription {
     }
     done = true;
     abandon(why);
-    disarm(deadlineTimer);
-    disarm(attemptTimer);
-    disarm(giveUpTimer);
+    recovery.end();
+    if (deadlineTimer != null) {
+      deadlineTimer.cancel();
+    }
+    connection.forget(onClose);
+    limit.context().removeListener(onCancel);
   }
 
   private void abandon(String why) {
@@ -301,12 +296,6 @@ final class BatchStream implements Flow.Subscription {
     call = null;
     if (left != null) {
       left.cancel(why, null);
-    }
-  }
-
-  private static void disarm(ScheduledHandle timer) {
-    if (timer != null) {
-      timer.cancel();
     }
   }
 }

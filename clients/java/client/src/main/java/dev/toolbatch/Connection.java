@@ -1,12 +1,14 @@
 package dev.toolbatch;
 
-import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +23,8 @@ final class Connection implements AutoCloseable {
   private final String server;
   private final Duration giveUpAfter;
   private final ScheduledThreadPoolExecutor timers;
+  private final CountDownLatch closed = new CountDownLatch(1);
+  private final Set<Runnable> onClose = ConcurrentHashMap.newKeySet();
 
   Connection(
       ManagedChannel managed,
@@ -47,11 +51,15 @@ final class Connection implements AutoCloseable {
 
   /** The channel, ready to try at once whatever failed before. */
   Channel channel() {
+    requireOpen();
+    managed.resetConnectBackoff();
+    return channel;
+  }
+
+  void requireOpen() {
     if (isClosed()) {
       throw Failures.closed();
     }
-    managed.resetConnectBackoff();
-    return channel;
   }
 
   boolean isClosed() {
@@ -70,19 +78,28 @@ final class Connection implements AutoCloseable {
     return server;
   }
 
-  /**
-   * Options of a call that may take so many nanoseconds; any time where that is {@link
-   * Long#MAX_VALUE}.
-   */
-  static CallOptions within(long nanos) {
-    return nanos == Long.MAX_VALUE
-        ? CallOptions.DEFAULT
-        : CallOptions.DEFAULT.withDeadlineAfter(Math.max(nanos, 0), TimeUnit.NANOSECONDS);
+  /** Waits so many nanoseconds; true where the connection is closed before. */
+  boolean awaitClosed(long nanos) throws InterruptedException {
+    return closed.await(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Has the task run when this is closed, at once where it is; maybe more than once. */
+  void onClose(Runnable task) {
+    onClose.add(task);
+    if (isClosed()) {
+      task.run();
+    }
+  }
+
+  void forget(Runnable task) {
+    onClose.remove(task);
   }
 
   @Override
   public void close() {
     managed.shutdownNow();
+    closed.countDown();
+    onClose.forEach(Runnable::run);
     boolean interrupted = false;
     try {
       managed.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);

@@ -10,20 +10,35 @@ final class Failures {
     return new IllegalStateException("the client is closed");
   }
 
-  /** One line: the status, and what was at the root of it. */
+  /** One line: the status, and the deepest of its causes that says something. */
   static String text(Status status) {
     StringBuilder text = new StringBuilder(status.getCode().name());
     if (status.getDescription() != null) {
       text.append(": ").append(status.getDescription().lines().findFirst().orElse(""));
     }
-    Throwable root = status.getCause();
-    while (root != null && root.getCause() != null) {
-      root = root.getCause();
+    String deepest = null;
+    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+      deepest = cause.getMessage() == null ? deepest : cause.getMessage();
     }
-    if (root != null && root.getMessage() != null) {
-      text.append(" (").append(root.getMessage()).append(')');
+    if (deepest != null) {
+      text.append(" (").append(deepest).append(')');
     }
     return text.toString();
+  }
+
+  static DeadlineExceededException exceeded(
+      Limit limit, String batchId, long lastSequence, Throwable cause) {
+    return new DeadlineExceededException(
+        "%s passed before batch %s was over; it goes on, and its last event seen was %d"
+            .formatted(limit, batchId, lastSequence),
+        cause);
+  }
+
+  static CancelledException cancelled(String batchId, long lastSequence, Throwable cause) {
+    return new CancelledException(
+        "the gRPC context in which batch %s was followed was cancelled; it goes on, and its last event seen was %d"
+            .formatted(batchId, lastSequence),
+        cause);
   }
 
   static UnavailableException givenUp(

@@ -1,6 +1,7 @@
 package dev.toolbatch;
 
 import com.google.protobuf.Timestamp;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -8,12 +9,22 @@ import java.time.Instant;
 final class Times {
   private Times() {}
 
+  /** The longest there is where it is longer. */
   static Duration of(com.google.protobuf.Duration duration) {
-    return Duration.ofSeconds(duration.getSeconds(), duration.getNanos());
+    try {
+      return Duration.ofSeconds(duration.getSeconds(), duration.getNanos());
+    } catch (ArithmeticException beyond) {
+      return Duration.ofSeconds(duration.getSeconds());
+    }
   }
 
+  /** The first or last that there is where it lies beyond. */
   static Instant of(Timestamp time) {
-    return Instant.ofEpochSecond(time.getSeconds(), time.getNanos());
+    try {
+      return Instant.ofEpochSecond(time.getSeconds(), time.getNanos());
+    } catch (DateTimeException | ArithmeticException beyond) {
+      return time.getSeconds() < 0 ? Instant.MIN : Instant.MAX;
+    }
   }
 
   static com.google.protobuf.Duration toProto(Duration duration) {

@@ -14,8 +14,6 @@ import dev.toolbatch.v1.SetVariableRequest;
 import dev.toolbatch.v1.TaskServiceGrpc;
 import dev.toolbatch.v1.ToolServiceGrpc;
 import io.grpc.Channel;
-import io.grpc.MethodDescriptor;
-import io.grpc.stub.ClientCalls;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,16 +26,19 @@ import java.util.concurrent.Flow;
  *
  * <p>Batches and reads come back by themselves where the connection is lost or the server starts
  * anew. Methods throw {@link RefusedException}, {@link UnavailableException}, {@link
- * DeadlineExceededException} or, where the thread is interrupted, {@link CancelledException}; all
- * are {@link ToolbatchException}. After {@link #close()} they throw {@link IllegalStateException}.
+ * DeadlineExceededException} or, where the thread is interrupted or its {@link io.grpc.Context} is
+ * cancelled, {@link CancelledException}; all are {@link ToolbatchException}. After {@link #close()}
+ * they throw {@link IllegalStateException}.
  */
 public final class ToolbatchClient implements AutoCloseable {
   private final Connection connection;
   private final Duration deadline;
+  private final Requests requests;
 
   ToolbatchClient(Connection connection, Duration deadline) {
     this.connection = connection;
     this.deadline = deadline;
+    this.requests = new Requests(connection, deadline);
   }
 
   /**
@@ -50,7 +51,8 @@ public final class ToolbatchClient implements AutoCloseable {
   }
 
   /**
-   * The same client with a deadline, as gRPC's stubs have it.
+   * The same client with a deadline, as gRPC's stubs have it. Where the {@link io.grpc.Context}
+   * that a request is made in has one too, the earlier counts.
    *
    * @param duration how long each run, result, watch or other request may take from its beginning,
    *     over all its attempts; above zero
@@ -67,6 +69,7 @@ public final class ToolbatchClient implements AutoCloseable {
    * @return its events from the first; closing them leaves the batch running
    */
   public EventStream run(Batch batch) {
+    connection.requireOpen();
     return new EventStream(
         batch.batchId(), 0, reader -> BatchStream.run(connection, batch, deadline, reader));
   }
@@ -80,6 +83,7 @@ public final class ToolbatchClient implements AutoCloseable {
    */
   public EventStream watch(String batchId, long afterSequence) {
     requireSequence(batchId, afterSequence);
+    connection.requireOpen();
     return new EventStream(
         batchId,
         afterSequence,
@@ -139,7 +143,7 @@ public final class ToolbatchClient implements AutoCloseable {
    */
   public BatchSummary batch(String batchId) {
     GetBatchRequest request = GetBatchRequest.newBuilder().setBatchId(batchId).build();
-    var answer = read(BatchServiceGrpc.getGetBatchMethod(), request, "batch " + batchId);
+    var answer = requests.read(BatchServiceGrpc.getGetBatchMethod(), request, "batch " + batchId);
     return new BatchSummary(answer.getBatch().getSummary());
   }
 
@@ -155,7 +159,8 @@ public final class ToolbatchClient implements AutoCloseable {
     CancelBatchRequest request =
         CancelBatchRequest.newBuilder().setBatchId(batchId).setAbortRunning(abortRunning).build();
     var answer =
-        once(BatchServiceGrpc.getCancelBatchMethod(), request, "cancelling batch " + batchId);
+        requests.once(
+            BatchServiceGrpc.getCancelBatchMethod(), request, "cancelling batch " + batchId);
     return new BatchSummary(answer.getBatch().getSummary());
   }
 
@@ -175,7 +180,8 @@ public final class ToolbatchClient implements AutoCloseable {
             .setName(name)
             .setValueJson(Json.write(value))
             .build();
-    return once(TaskServiceGrpc.getSetVariableMethod(), request, "setting a variable of " + taskId)
+    return requests
+        .once(TaskServiceGrpc.getSetVariableMethod(), request, "setting a variable of " + taskId)
         .getName();
   }
 
@@ -187,7 +193,8 @@ public final class ToolbatchClient implements AutoCloseable {
    */
   public Step step(String stepId) {
     GetStepRequest request = GetStepRequest.newBuilder().setStepId(stepId).build();
-    return new Step(read(TaskServiceGrpc.getGetStepMethod(), request, "step " + stepId).getStep());
+    return new Step(
+        requests.read(TaskServiceGrpc.getGetStepMethod(), request, "step " + stepId).getStep());
   }
 
   /**
@@ -208,15 +215,12 @@ public final class ToolbatchClient implements AutoCloseable {
    */
   public List<UsageRow> usage(String taskId) {
     List<UsageRow> rows = new ArrayList<>();
-    String page = "";
-    do {
-      ListUsageRequest request =
-          ListUsageRequest.newBuilder().setTaskId(taskId).setPageToken(page).build();
-      ListUsageResponse answer =
-          read(TaskServiceGrpc.getListUsageMethod(), request, "the usage of " + taskId);
-      answer.getRowsList().forEach(row -> rows.add(UsageRow.of(row)));
-      page = answer.getNextPageToken();
-    } while (!page.isEmpty());
+    requests.readPages(
+        TaskServiceGrpc.getListUsageMethod(),
+        token -> ListUsageRequest.newBuilder().setTaskId(taskId).setPageToken(token).build(),
+        ListUsageResponse::getNextPageToken,
+        page -> page.getRowsList().forEach(row -> rows.add(UsageRow.of(row))),
+        "the usage of " + taskId);
     return List.copyOf(rows);
   }
 
@@ -227,13 +231,12 @@ public final class ToolbatchClient implements AutoCloseable {
    */
   public List<ToolDefinition> tools() {
     List<ToolDefinition> tools = new ArrayList<>();
-    String page = "";
-    do {
-      ListToolsRequest request = ListToolsRequest.newBuilder().setPageToken(page).build();
-      ListToolsResponse answer = read(ToolServiceGrpc.getListToolsMethod(), request, "the tools");
-      answer.getToolsList().forEach(tool -> tools.add(ToolDefinition.of(tool)));
-      page = answer.getNextPageToken();
-    } while (!page.isEmpty());
+    requests.readPages(
+        ToolServiceGrpc.getListToolsMethod(),
+        token -> ListToolsRequest.newBuilder().setPageToken(token).build(),
+        ListToolsResponse::getNextPageToken,
+        page -> page.getToolsList().forEach(tool -> tools.add(ToolDefinition.of(tool))),
+        "the tools");
     return List.copyOf(tools);
   }
 
@@ -254,7 +257,7 @@ public final class ToolbatchClient implements AutoCloseable {
             .setContext(context)
             .build();
     return new ToolReply(
-        once(ToolServiceGrpc.getCallToolMethod(), request, "the call of " + call.tool()));
+        requests.once(ToolServiceGrpc.getCallToolMethod(), request, "the call of " + call.tool()));
   }
 
   /**
@@ -272,18 +275,6 @@ public final class ToolbatchClient implements AutoCloseable {
   @Override
   public void close() {
     connection.close();
-  }
-
-  private <Q, A> A read(MethodDescriptor<Q, A> method, Q request, String what) {
-    return new Attempts(connection, deadline, what)
-        .repeated(
-            (channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
-  }
-
-  private <Q, A> A once(MethodDescriptor<Q, A> method, Q request, String what) {
-    return new Attempts(connection, deadline, what)
-        .once(
-            (channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
   }
 
   private static void requireRun(Batch batch) {

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.toolbatch.backend.Tool;
 import dev.toolbatch.backend.ToolBackend;
 import dev.toolbatch.backend.ToolFailure;
+import io.grpc.Context;
 import io.grpc.Status;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,7 +20,10 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -343,6 +347,63 @@ class ClientTest {
     other.close();
     assertThrows(IllegalStateException.class, () -> events.forEachRemaining(event -> {}));
     gate("client").open();
+  }
+
+  @Test
+  void closingTheClientEndsWhatWaitsForAServer() throws Exception {
+    ToolbatchClient lost =
+        ToolbatchClient.builder().server("http://127.0.0.1:" + TestServer.freePort()).build();
+    EventStream events = lost.run(Batch.builder("T").call("echo", Map.of()).build());
+    CompletableFuture<BatchSummary> summary =
+        lost.resultAsync(Batch.builder("T").call("echo", Map.of()).build());
+    CompletableFuture<Boolean> read = CompletableFuture.supplyAsync(events::hasNext);
+    CompletableFuture<Object> tools = CompletableFuture.supplyAsync(lost::tools);
+    lost.close();
+    for (CompletableFuture<?> waiting : List.of(summary, read, tools)) {
+      var failed = assertThrows(ExecutionException.class, () -> waiting.get(10, TimeUnit.SECONDS));
+      assertInstanceOf(IllegalStateException.class, failed.getCause());
+    }
+  }
+
+  @Test
+  void aClosedClientTellsSubscribers() throws Exception {
+    ToolbatchClient closed = server.client();
+    var publisher = closed.publisher(Batch.builder("T").call("echo", Map.of()).build());
+    closed.close();
+    SummaryFuture subscriber = new SummaryFuture();
+    publisher.subscribe(subscriber);
+    var failed =
+        assertThrows(
+            ExecutionException.class, () -> subscriber.summary().get(10, TimeUnit.SECONDS));
+    assertInstanceOf(IllegalStateException.class, failed.getCause());
+  }
+
+  @Test
+  void aCancelledContextEndsTheWait() throws Exception {
+    try (Context.CancellableContext context = Context.current().withCancellation()) {
+      CompletableFuture<BatchSummary> future =
+          context.call(() -> client.resultAsync(held("context")));
+      gate("context").awaitReached();
+      context.cancel(null);
+      var failed = assertThrows(ExecutionException.class, () -> future.get(10, TimeUnit.SECONDS));
+      assertInstanceOf(CancelledException.class, failed.getCause());
+      assertThrows(CancelledException.class, () -> context.call(client::tools));
+    }
+    gate("context").open();
+  }
+
+  @Test
+  void aContextsDeadlineIsTheCallers() throws Exception {
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    try (Context.CancellableContext context =
+        Context.current().withDeadlineAfter(300, TimeUnit.MILLISECONDS, timer)) {
+      assertThrows(
+          DeadlineExceededException.class,
+          () -> context.call(() -> client.result(held("context deadline"))));
+      assertThrows(DeadlineExceededException.class, () -> context.call(client::tools));
+    }
+    timer.shutdownNow();
+    gate("context deadline").open();
   }
 
   @Test
