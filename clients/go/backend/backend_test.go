@@ -185,8 +185,9 @@ func TestToolsThatCannotBeServedAreNamed(t *testing.T) {
 	add(backend.Tool{Name: "schema", InputSchema: "{"})
 	add(backend.Tool{Name: "list", InputSchema: "[]"})
 	add(backend.Tool{Name: "timeout", Timeout: -1})
+	add(backend.Tool{Name: "words", Description: "\xff"})
 	err := livetest.Serve(t, tools).Stopped(t)
-	for _, words := range []string{"7 tools", `"": name`, `"two  blanks": name`, `"é": name`, `"twice": expected each name once`, `"schema": InputSchema`, `"list": InputSchema`, `"timeout": Timeout`} {
+	for _, words := range []string{"8 tools", `"": name`, `"two  blanks": name`, `"é": name`, `"twice": expected each name once`, `"schema": InputSchema`, `"list": InputSchema`, `"timeout": Timeout`, `"words": Description`} {
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("expected an error with %q, found %v", words, err)
 		}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"strings"
 	"sync"
 
 	toolbatch "github.com/toolbatch/toolbatch/clients/go"
@@ -38,7 +39,7 @@ type Call struct {
 }
 
 func callOf(tool, args string, context *toolbatchv1.CallContext) *Call {
-	if args == "" {
+	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
 	return &Call{
@@ -55,7 +56,7 @@ func (c *Call) Progress(progress, total float64, message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if !c.ended && c.progress != nil {
-		c.progress(&toolbatchv1.ToolProgress{Progress: progress, Total: total, Message: message})
+		c.progress(&toolbatchv1.ToolProgress{Progress: progress, Total: total, Message: plain(message)})
 	}
 }
 
@@ -65,7 +66,7 @@ func (c *Call) Usage(unit string, quantity float64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if !c.ended {
-		c.usage = append(c.usage, &toolbatchv1.UsageItem{Unit: unit, Quantity: quantity})
+		c.usage = append(c.usage, &toolbatchv1.UsageItem{Unit: plain(unit), Quantity: quantity})
 	}
 }
 

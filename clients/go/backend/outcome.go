@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolbatch/toolbatch/clients/go/internal/jsontext"
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
@@ -78,7 +79,7 @@ func Unknown() Fate { return Fate{} }
 func response(result any, err error) (*toolbatchv1.CallToolResponse, error) {
 	if failure := (*Failure)(nil); errors.As(err, &failure) {
 		return &toolbatchv1.CallToolResponse{Outcome: &toolbatchv1.CallToolResponse_Failure{Failure: &toolbatchv1.ToolFailure{
-			Message: failure.Message, Code: failure.Code, Retryable: failure.Retryable,
+			Message: plain(failure.Message), Code: plain(failure.Code), Retryable: failure.Retryable,
 		}}}, nil
 	} else if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func response(result any, err error) (*toolbatchv1.CallToolResponse, error) {
 			return nil, fmt.Errorf("the result of review %q: %w", await.ID, err)
 		}
 		return &toolbatchv1.CallToolResponse{Outcome: &toolbatchv1.CallToolResponse_Awaiting{Awaiting: &toolbatchv1.ToolAwaiting{
-			AwaitId: await.ID, ResultJson: text,
+			AwaitId: plain(await.ID), ResultJson: text,
 		}}}, nil
 	}
 	text, err := jsontext.Encode(result)
@@ -117,3 +118,6 @@ func (f Fate) response() (*toolbatchv1.LookupCallResponse, error) {
 	}
 	return &toolbatchv1.LookupCallResponse{Fate: &toolbatchv1.LookupCallResponse_Unknown_{Unknown: &toolbatchv1.LookupCallResponse_Unknown{}}}, nil
 }
+
+// plain gives text as gRPC can carry it: what is no UTF-8 in it becomes U+FFFD.
+func plain(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

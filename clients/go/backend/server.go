@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
@@ -21,11 +17,13 @@ import (
 
 const (
 	defaultGrace = 30 * time.Second
+	// lastChance is how long calls may take to end once they are cancelled.
+	lastChance = 5 * time.Second
 	// maxMessageBytes is room for the largest args and what is around them.
 	maxMessageBytes = (4 + 1) << 20
 )
 
-// Server serves tools. Handle declares them; Serve and ListenAndServe run it, once.
+// Server serves tools. Handle declares them, all before Serve or ListenAndServe runs it, once.
 type Server struct {
 	tools         map[string]served
 	listed        []*toolbatchv1.Tool
@@ -81,25 +79,9 @@ func (s *Server) add(tool Tool, handle handler) {
 	s.listed = append(s.listed, tool.proto())
 }
 
-// ListenAndServe serves at an address, HOST:PORT or unix:/PATH, until the context ends or the process gets SIGTERM or SIGINT; then it stops as Serve
-// does, and gives nil. A second signal ends the process at once.
-func (s *Server) ListenAndServe(ctx context.Context, address string) error {
-	network, place := "tcp", address
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, place = "unix", path
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, network, place)
-	if err != nil {
-		return fmt.Errorf("toolbatch backend: %w", err)
-	}
-	ctx, restore := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer restore()
-	context.AfterFunc(ctx, restore)
-	return s.Serve(ctx, listener)
-}
-
 // Serve serves until the context ends, then stops gracefully: its health is NOT_SERVING, it takes no new calls, running ones finish within the
-// grace period and are cancelled after it. It gives nil then. It closes the listener.
+// grace period and are cancelled after it. It gives nil then, or an error that names the tools whose functions do not end 5 s after that; they
+// go on for as long as the process does. It closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if len(s.wrong) > 0 {
 		return errors.Join(append([]error{fmt.Errorf("toolbatch backend: %d tools cannot be served", len(s.wrong)), listener.Close()}, s.wrong...)...)
@@ -110,7 +92,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	watches := newWatches()
 	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(maxMessageBytes), grpc.ChainStreamInterceptor(watches.intercept)}
 	server := grpc.NewServer(append(options, s.serverOptions...)...)
-	toolbatchv1.RegisterToolServiceServer(server, &service{tools: s.tools, listed: s.listed, log: s.log})
+	service := &service{tools: s.tools, listed: s.listed, log: s.log}
+	toolbatchv1.RegisterToolServiceServer(server, service)
 	state := health.NewServer()
 	state.SetServingStatus(toolbatchv1.ToolService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(server, state)
@@ -122,17 +105,40 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	select {
 	case err := <-served:
+		server.Stop()
 		return fmt.Errorf("toolbatch backend: %w", err)
 	case <-ctx.Done():
 	}
 	state.Shutdown()
 	s.log.Info("stopping: running calls may finish", "grace", s.grace)
 	watches.end()
-	late := time.AfterFunc(s.grace, server.Stop)
-	defer late.Stop()
-	server.GracefulStop()
-	if err := <-served; err != nil {
+	if !stopped(server, s.grace) {
+		return fmt.Errorf("toolbatch backend: expected calls to end when they are cancelled; after %s these still run: %s", lastChance, service.names())
+	}
+	// It is told so where it was not serving yet.
+	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("toolbatch backend: %w", err)
 	}
 	return nil
+}
+
+// stopped stops a server gracefully, cancels what runs after the grace period, and tells whether all of it has ended then.
+func stopped(server *grpc.Server, grace time.Duration) bool {
+	ended := make(chan struct{})
+	go func() {
+		server.GracefulStop()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(grace):
+	}
+	server.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(lastChance):
+		return false
+	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
 	"google.golang.org/grpc/codes"
@@ -17,6 +20,8 @@ type service struct {
 	tools  map[string]served
 	listed []*toolbatchv1.Tool
 	log    *slog.Logger
+	// running are the calls that have not ended, each a *Call.
+	running sync.Map
 }
 
 // ListTools gives all tools on one page.
@@ -51,14 +56,21 @@ func (s *service) LookupCall(ctx context.Context, request *toolbatchv1.LookupCal
 		return nil, status.Errorf(codes.Unimplemented, "tool %q cannot tell what became of a call", tool.tool.Name)
 	}
 	call := callOf(request.GetTool(), request.GetArgsJson(), request.GetContext())
-	fate, err := guarded(func() (Fate, error) { return tool.tool.Lookup(ctx, call) })
-	if err == nil {
-		var answer *toolbatchv1.LookupCallResponse
-		if answer, err = fate.response(); err == nil {
-			return answer, nil
+	answer, err := guarded(func() (*toolbatchv1.LookupCallResponse, error) {
+		fate, err := tool.tool.Lookup(ctx, call)
+		if err != nil {
+			return nil, err
 		}
+		return fate.response()
+	})
+	usage := call.end()
+	if err != nil {
+		return nil, s.unknown(ctx, "lookup failed", call, err)
 	}
-	return nil, s.unknown(ctx, "lookup failed", call, err)
+	if landed := answer.GetLanded(); landed != nil {
+		landed.Usage = usage
+	}
+	return answer, nil
 }
 
 func (s *service) run(ctx context.Context, request *toolbatchv1.CallToolRequest, progress func(*toolbatchv1.ToolProgress)) (*toolbatchv1.CallToolResponse, error) {
@@ -68,14 +80,26 @@ func (s *service) run(ctx context.Context, request *toolbatchv1.CallToolRequest,
 	}
 	call := callOf(request.GetTool(), request.GetArgsJson(), request.GetContext())
 	call.progress = progress
-	result, err := guarded(func() (any, error) { return tool.handle(ctx, call) })
+	s.running.Store(call, nil)
+	defer s.running.Delete(call)
+	answer, err := guarded(func() (*toolbatchv1.CallToolResponse, error) { return response(tool.handle(ctx, call)) })
 	usage := call.end()
-	answer, err := response(result, err)
 	if err != nil {
 		return nil, s.unknown(ctx, "tool failed without a declared failure", call, err)
 	}
 	answer.Usage = usage
 	return answer, nil
+}
+
+// names gives the tools of the calls that have not ended.
+func (s *service) names() string {
+	var names []string
+	s.running.Range(func(call, _ any) bool {
+		names = append(names, call.(*Call).Tool)
+		return true
+	})
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // find gives a tool; UNIMPLEMENTED says that nothing ran.
@@ -93,7 +117,7 @@ func (s *service) unknown(ctx context.Context, what string, call *Call, err erro
 	return status.Errorf(codes.Unknown, "tool %q failed in a way that it did not declare; its log has the details", call.Tool)
 }
 
-// panicked is a panic of a tool's function, with the stack where it happened.
+// panicked is a panic of what a tool brings, with the stack where it happened.
 type panicked struct {
 	value any
 	stack []byte
@@ -101,7 +125,7 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-// guarded gives a panic as an error.
+// guarded gives a panic as an error: of a tool's function, or of what writes its result.
 func guarded[Result any](function func() (Result, error)) (result Result, err error) {
 	defer func() {
 		if value := recover(); value != nil {

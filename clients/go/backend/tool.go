@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
+	toolbatch "github.com/toolbatch/toolbatch/clients/go"
 	"github.com/toolbatch/toolbatch/clients/go/internal/jsontext"
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -34,7 +36,7 @@ type Tool struct {
 }
 
 // Handle has a function serve a tool. Its args are read as encoding/json does, with numbers of any size in interfaces as json.Number; In may be
-// json.RawMessage for the text itself, byte for byte. Args that In cannot hold are a definite failure with the code INVALID_ARGS; the function
+// json.RawMessage or toolbatch.JSON for the text itself, byte for byte. Args that In cannot hold are a definite failure with the code INVALID_ARGS; the function
 // is not called then.
 //
 // What it returns is the result: any value that encoding/json writes, a json.RawMessage or toolbatch.JSON byte for byte, or an Await. The error of
@@ -45,10 +47,15 @@ type Tool struct {
 func Handle[In, Out any](server *Server, tool Tool, function func(ctx context.Context, call *Call, args In) (Out, error)) {
 	server.add(tool, func(ctx context.Context, call *Call) (any, error) {
 		var args In
-		if raw, ok := any(&args).(*json.RawMessage); ok {
-			*raw = json.RawMessage(call.Args)
-		} else if err := call.Args.Decode(&args); err != nil {
-			return nil, Fail(fmt.Sprintf("args of %s: %s", tool.Name, err), WithCode("INVALID_ARGS"))
+		switch target := any(&args).(type) {
+		case *json.RawMessage:
+			*target = call.Args.RawMessage()
+		case *toolbatch.JSON:
+			*target = call.Args
+		default:
+			if err := call.Args.Decode(target); err != nil {
+				return nil, Fail(fmt.Sprintf("args of %s: %s", tool.Name, err), WithCode("INVALID_ARGS"))
+			}
 		}
 		return function(ctx, call, args)
 	})
@@ -66,6 +73,11 @@ type served struct {
 func (t Tool) check() error {
 	if err := checkName(t.Name); err != nil {
 		return fmt.Errorf("tool %q: name: %w", t.Name, err)
+	}
+	for field, text := range map[string]string{"Description": t.Description, "InputSchema": t.InputSchema} {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("tool %q: %s: expected UTF-8, found %q", t.Name, field, text)
+		}
 	}
 	if t.InputSchema != "" {
 		var schema any
