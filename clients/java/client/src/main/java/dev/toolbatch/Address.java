@@ -13,6 +13,7 @@ import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.File;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
@@ -20,6 +21,10 @@ import javax.net.ssl.SSLException;
 /** Where a server is, and how it is reached. */
 record Address(NettyChannelBuilder channel, Runnable release) {
   private static final String UNIX = "unix:";
+  private static final int PORT_MAX = 65535;
+
+  /** What an address of the kernel has room for. */
+  private static final int PATH_MAX = 107;
 
   /** What TLS needs beyond the system's authorities; null where it is not given. */
   record Tls(Path authority, Path certificate, Path key) {
@@ -39,7 +44,7 @@ record Address(NettyChannelBuilder channel, Runnable release) {
       throw unusable(server, wrong.getReason());
     }
     if (uri.getHost() == null) {
-      throw unusable(server, "it names no host");
+      throw unusable(server, "it names no host of letters, digits, hyphens and dots");
     }
     if (uri.getUserInfo() != null
         || uri.getQuery() != null
@@ -47,13 +52,16 @@ record Address(NettyChannelBuilder channel, Runnable release) {
         || uri.getPath().length() > 1) {
       throw unusable(server, "there is more than a host and a port");
     }
-    if ("http".equals(uri.getScheme())) {
+    if (uri.getPort() == 0 || uri.getPort() > PORT_MAX) {
+      throw unusable(server, "a port is 1 to " + PORT_MAX);
+    }
+    if ("http".equalsIgnoreCase(uri.getScheme())) {
       requireNone(server, tls);
       int port = uri.getPort() < 0 ? 80 : uri.getPort();
       return new Address(
           NettyChannelBuilder.forAddress(uri.getHost(), port).usePlaintext(), () -> {});
     }
-    if (!"https".equals(uri.getScheme())) {
+    if (!"https".equalsIgnoreCase(uri.getScheme())) {
       throw unusable(server, "its scheme is none of these");
     }
     int port = uri.getPort() < 0 ? 443 : uri.getPort();
@@ -84,6 +92,9 @@ record Address(NettyChannelBuilder channel, Runnable release) {
     }
     if (!path.startsWith("/")) {
       throw unusable(server, "the socket's path has to begin with /");
+    }
+    if (path.getBytes(StandardCharsets.UTF_8).length > PATH_MAX) {
+      throw unusable(server, "the socket's path has more than " + PATH_MAX + " bytes");
     }
     requireNone(server, tls);
     if (!Epoll.isAvailable()) {

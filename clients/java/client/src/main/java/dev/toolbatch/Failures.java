@@ -18,7 +18,11 @@ final class Failures {
     }
     String deepest = null;
     for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
-      deepest = cause.getMessage() == null ? deepest : cause.getMessage();
+      if (cause.getMessage() != null) {
+        deepest = cause.getMessage();
+      } else if (deepest == null) {
+        deepest = cause.getClass().getSimpleName();
+      }
     }
     if (deepest != null) {
       text.append(" (").append(deepest).append(')');

@@ -30,7 +30,7 @@ public final class Json {
    * @param text the JSON text
    * @return the value; a JSON null is a node too
    * @throws IllegalArgumentException where the text is not one JSON value, is nested deeper than
-   *     1000 levels, or has a number of more than 100,000 digits
+   *     1000 levels, or has a number of more than 100,000 digits or of an exponent beyond 32 bits
    */
   public static JsonNode parse(String text) {
     return read(text, JsonNode.class);
@@ -49,10 +49,16 @@ public final class Json {
     try {
       return MAPPER.readValue(text, type);
     } catch (JsonProcessingException wrong) {
-      String what =
-          type == JsonNode.class ? "a JSON value" : "JSON that fits " + type.getSimpleName();
-      throw new IllegalArgumentException("expected " + what + ": " + reason(wrong), wrong);
+      throw new IllegalArgumentException(expected(type) + reason(wrong), wrong);
+    } catch (NumberFormatException beyond) {
+      throw new IllegalArgumentException(expected(type) + beyond.getMessage(), beyond);
     }
+  }
+
+  private static String expected(Class<?> type) {
+    return type == JsonNode.class
+        ? "expected a JSON value: "
+        : "expected JSON that fits " + type.getSimpleName() + ": ";
   }
 
   /**
@@ -131,6 +137,7 @@ public final class Json {
             .maxNestingDepth(NESTING_MAX)
             .maxNumberLength(DIGITS_MAX)
             .maxStringLength(TEXT_MAX)
+            .maxNameLength(TEXT_MAX)
             .build();
     JsonFactory factory = JsonFactory.builder().streamReadConstraints(constraints).build();
     return JsonMapper.builder(factory)

@@ -3,6 +3,7 @@ package dev.toolbatch;
 import io.grpc.Metadata;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -34,7 +35,7 @@ public final class ToolbatchClientBuilder {
    * @return this
    */
   public ToolbatchClientBuilder server(String address) {
-    server = address;
+    server = Objects.requireNonNull(address, "address");
     return this;
   }
 
@@ -46,7 +47,7 @@ public final class ToolbatchClientBuilder {
    * @return this
    */
   public ToolbatchClientBuilder token(String token) {
-    this.token = token;
+    this.token = Objects.requireNonNull(token, "token");
     return this;
   }
 
@@ -57,7 +58,7 @@ public final class ToolbatchClientBuilder {
    * @return this
    */
   public ToolbatchClientBuilder tenant(String tenant) {
-    this.tenant = tenant;
+    this.tenant = Objects.requireNonNull(tenant, "tenant");
     return this;
   }
 
@@ -68,7 +69,7 @@ public final class ToolbatchClientBuilder {
    * @return this
    */
   public ToolbatchClientBuilder authority(Path pem) {
-    authority = pem;
+    authority = Objects.requireNonNull(pem, "pem");
     return this;
   }
 
@@ -80,8 +81,8 @@ public final class ToolbatchClientBuilder {
    * @return this
    */
   public ToolbatchClientBuilder certificate(Path certificatePem, Path keyPem) {
-    certificate = certificatePem;
-    key = keyPem;
+    certificate = Objects.requireNonNull(certificatePem, "certificatePem");
+    key = Objects.requireNonNull(keyPem, "keyPem");
     return this;
   }
 

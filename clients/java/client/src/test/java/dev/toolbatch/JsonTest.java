@@ -37,6 +37,18 @@ class JsonTest {
   }
 
   @Test
+  void namesOfAnyLengthAreRead() {
+    String text = "{\"" + "n".repeat(1_000_000) + "\":1}";
+    assertEquals(text, Json.write(Json.parse(text)));
+  }
+
+  @Test
+  void anExponentThatNoNumberHasIsRefused() {
+    var wrong = assertThrows(IllegalArgumentException.class, () -> Json.parse("1e99999999999"));
+    assertTrue(wrong.getMessage().startsWith("expected a JSON value"), wrong.getMessage());
+  }
+
+  @Test
   void theErrorSaysWhere() {
     var wrong = assertThrows(IllegalArgumentException.class, () -> Json.parse("{\"a\":\n x}"));
     assertTrue(wrong.getMessage().contains("line 2"), wrong.getMessage());

@@ -100,6 +100,10 @@ class RequestTest {
         "http://h:1/path",
         "http://u@h:1",
         "http://h:99999999999",
+        "http://h:99999",
+        "http://h:0",
+        "http://my_host:1",
+        "unix:/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/s",
         "http://a b",
         "unix:relative",
         "unix:"
@@ -121,9 +125,23 @@ class RequestTest {
     var secret = ToolbatchClient.builder().token("two words");
     var wrong = assertThrows(IllegalArgumentException.class, secret::build);
     assertFalse(wrong.getMessage().contains("two words"), wrong.getMessage());
+    assertThrows(NullPointerException.class, () -> builder.certificate(Path.of("/a"), null));
+    assertThrows(NullPointerException.class, () -> builder.server(null));
     var plain =
         ToolbatchClient.builder().server("http://localhost:1").authority(Path.of("/nowhere"));
     assertThrows(IllegalArgumentException.class, plain::build);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"http://[::1]:1", "HTTP://localhost:1/", "unix:///nowhere/s"})
+  void addressesThatCanBeUsedAre(String address) {
+    try (ToolbatchClient client =
+        ToolbatchClient.builder().server(address).giveUpAfter(Duration.ofMillis(50)).build()) {
+      var away = assertThrows(UnavailableException.class, client::tools);
+      assertTrue(
+          away.getMessage().matches(".*io exception \\(.*(refused|FileNotFound).*"),
+          away.getMessage());
+    }
   }
 
   @Test

@@ -132,11 +132,12 @@ public final class CallContext {
    *
    * @param done how much is done, in the tool's own unit
    * @param total how much there is to do; 0 where that is not known
-   * @param message for people
+   * @param message for people; null for none
    */
   public void progress(double done, double total, String message) {
+    String words = message == null ? "" : message;
     progress.accept(
-        ToolProgress.newBuilder().setProgress(done).setTotal(total).setMessage(message).build());
+        ToolProgress.newBuilder().setProgress(done).setTotal(total).setMessage(words).build());
   }
 
   /**

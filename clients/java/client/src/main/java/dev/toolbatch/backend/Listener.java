@@ -12,23 +12,36 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
 import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.net.BindException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 
-/** Where a backend listens, and what has to be cleared away after it. */
-record Listener(NettyServerBuilder server, String address, Runnable release) {
+/** Where a backend listens, what has to be looked at before, and cleared away after it. */
+record Listener(NettyServerBuilder server, String address, Listener.Check check, Runnable release) {
   private static final Pattern HOST_PORT =
       Pattern.compile("(?:\\[([^\\]]+)\\]|([^:\\[\\]]+)):(\\d{1,5})");
   private static final String UNIX = "unix:";
+
+  /** Of {@code st_mode}: the bits of a file's type, and those of a socket. */
+  private static final int FILE_TYPE = 0170000;
+
+  private static final int SOCKET = 0140000;
+
+  /** Throws where the address cannot be listened on. */
+  interface Check {
+    void run() throws IOException;
+  }
 
   /** What TLS needs; the authority of clients is null where they need no certificate. */
   record Tls(Path certificate, Path key, Path clientAuthority) {}
@@ -50,11 +63,15 @@ record Listener(NettyServerBuilder server, String address, Runnable release) {
       throw unusable(address, "a port is at most 65535");
     }
     String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
-    NettyServerBuilder server = NettyServerBuilder.forAddress(new InetSocketAddress(host, port));
+    InetSocketAddress resolved = new InetSocketAddress(host, port);
+    if (resolved.isUnresolved()) {
+      throw unusable(address, "no host of that name is known");
+    }
+    NettyServerBuilder server = NettyServerBuilder.forAddress(resolved);
     if (tls != null) {
       secure(server, tls);
     }
-    return new Listener(server, address, () -> {});
+    return new Listener(server, address, () -> {}, () -> {});
   }
 
   private static void secure(NettyServerBuilder server, Tls tls) {
@@ -85,7 +102,6 @@ record Listener(NettyServerBuilder server, String address, Runnable release) {
       throw new IllegalArgumentException(
           address + ": Unix sockets need Linux on x86-64 or ARM 64", Epoll.unavailabilityCause());
     }
-    removeStale(path);
     EventLoopGroup group =
         new MultiThreadIoEventLoopGroup(
             2, new DefaultThreadFactory("toolbatch-unix", true), EpollIoHandler.newFactory());
@@ -97,34 +113,28 @@ record Listener(NettyServerBuilder server, String address, Runnable release) {
     return new Listener(
         server,
         address,
-        () -> {
-          group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-          removeStale(path);
-        });
+        () -> requireFree(path),
+        () -> group.shutdownGracefully(0, 1, TimeUnit.SECONDS));
   }
 
-  /** Removes the file of a socket that nobody listens on any more. */
-  private static void removeStale(Path path) {
-    if (!Files.exists(path)) {
+  /**
+   * Requires that nothing is there but the socket of a program that has ended: Netty removes
+   * whatever it finds where it binds.
+   */
+  private static void requireFree(Path path) throws IOException {
+    if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       return;
+    }
+    int mode = (int) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+    if ((mode & FILE_TYPE) != SOCKET) {
+      throw new FileAlreadyExistsException("there is a file that is no socket");
     }
     try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       probe.connect(UnixDomainSocketAddress.of(path));
-    } catch (java.net.ConnectException nobody) {
-      delete(path);
-    } catch (IOException other) {
-      // Binding tells what is wrong there.
+    } catch (ConnectException nobody) {
       return;
     }
-  }
-
-  private static void delete(Path path) {
-    try {
-      Files.deleteIfExists(path);
-    } catch (IOException failed) {
-      throw new UncheckedIOException(
-          "the socket " + path + " of an earlier program cannot be removed", failed);
-    }
+    throw new BindException("the socket is in use by another program");
   }
 
   private static IllegalArgumentException unusable(String address, String why) {

@@ -62,7 +62,8 @@ public final class ToolBackend implements AutoCloseable {
   }
 
   /**
-   * Begins to serve.
+   * Begins to serve. Its threads do not keep the JVM alive: {@link #serve()} and {@link #serveOn()}
+   * wait.
    *
    * @return this
    * @throws IOException where the address cannot be listened on
@@ -71,9 +72,11 @@ public final class ToolBackend implements AutoCloseable {
     health.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, ServingStatus.SERVING);
     health.setStatus(ToolServiceGrpc.SERVICE_NAME, ServingStatus.SERVING);
     try {
+      listener.check().run();
       server.start();
     } catch (IOException failed) {
-      release();
+      stopThreads();
+      listener.release().run();
       throw new IOException(
           "cannot listen on " + listener.address() + ": " + reason(failed), failed);
     }
@@ -152,7 +155,7 @@ public final class ToolBackend implements AutoCloseable {
       interrupted = true;
     }
     server.shutdownNow();
-    release();
+    stopThreads();
     try {
       server.awaitTermination(CANCEL_SECONDS, TimeUnit.SECONDS);
       if (own != null) {
@@ -161,6 +164,7 @@ public final class ToolBackend implements AutoCloseable {
     } catch (InterruptedException stop) {
       interrupted = true;
     }
+    listener.release().run();
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
@@ -185,15 +189,15 @@ public final class ToolBackend implements AutoCloseable {
     }
   }
 
-  private void release() {
+  private void stopThreads() {
     if (own != null) {
       own.shutdownNow();
     }
-    listener.release().run();
   }
 
   private static String reason(IOException failed) {
-    return failed.getCause() == null ? failed.getMessage() : failed.getCause().getMessage();
+    Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+    return cause.getMessage() == null ? cause.toString() : cause.getMessage();
   }
 
   private static ExecutorService threads() {

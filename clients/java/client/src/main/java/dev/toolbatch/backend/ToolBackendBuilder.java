@@ -9,6 +9,9 @@ import java.util.concurrent.ExecutorService;
 
 /** Says what a {@link ToolBackend} serves, and where. */
 public final class ToolBackendBuilder {
+  /** Longer than any call, and short enough to count in nanoseconds. */
+  private static final Duration GRACE_MAX = Duration.ofDays(10_000);
+
   private final Map<String, Tool<?>> tools = new LinkedHashMap<>();
   private String address = "127.0.0.1:7001";
   private Duration grace = Duration.ofSeconds(30);
@@ -77,7 +80,7 @@ public final class ToolBackendBuilder {
       throw new IllegalArgumentException(
           "the grace period has to be 0 or above, but is " + duration);
     }
-    grace = duration;
+    grace = duration.compareTo(GRACE_MAX) > 0 ? GRACE_MAX : duration;
     return this;
   }
 

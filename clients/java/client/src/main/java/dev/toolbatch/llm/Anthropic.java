@@ -46,7 +46,7 @@ public final class Anthropic {
       throw new IllegalArgumentException(
           "expected a block of type tool_use, and found type " + toolUse.path("type"));
     }
-    String id = Calls.text(toolUse, "id");
+    String id = Calls.id(toolUse);
     JsonNode input = toolUse.path("input");
     if (!input.isObject()) {
       throw new IllegalArgumentException(

@@ -30,6 +30,15 @@ final class Calls {
     return new Answer(reply.resultJson().orElse("null"), false);
   }
 
+  /** The id of a call, which becomes its key: without one it could run twice. */
+  static String id(JsonNode call) {
+    String id = text(call, "id");
+    if (id.isEmpty()) {
+      throw new IllegalArgumentException("id: expected a string that is not empty");
+    }
+    return id;
+  }
+
   static String text(JsonNode from, String member) {
     JsonNode text = from.path(member);
     if (!text.isTextual()) {

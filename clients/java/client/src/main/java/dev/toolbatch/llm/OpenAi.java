@@ -48,7 +48,7 @@ public final class OpenAi {
       throw new IllegalArgumentException(
           "function: expected an object, and found " + Calls.shown(function));
     }
-    String id = Calls.text(toolCall, "id");
+    String id = Calls.id(toolCall);
     Call call =
         Call.of(Calls.text(function, "name"), new RawJson(Calls.text(function, "arguments")))
             .withKey(id);

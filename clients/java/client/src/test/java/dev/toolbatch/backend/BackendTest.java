@@ -25,6 +25,11 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -35,12 +40,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A backend, called as a server calls it. */
 class BackendTest {
   private record Order(String contract, Integer quantity) {}
 
   private final Gates gate = new Gates();
+  private volatile CompletableFuture<Void> told;
   private ToolBackend backend;
   private ManagedChannel channel;
   private ToolServiceGrpc.ToolServiceBlockingStub tools;
@@ -62,6 +69,13 @@ class BackendTest {
                 Tool.builder(
                         "review", JsonNode.class, (args, context) -> new Awaiting("r", List.of(1)))
                     .build())
+            .tool(
+                Tool.builder("overflow", JsonNode.class, (args, context) -> overflow(args)).build())
+            .tool(
+                Tool.builder(
+                        "later", JsonNode.class, (args, context) -> new CompletableFuture<String>())
+                    .build())
+            .tool(Tool.builder("late", JsonNode.class, this::late).reportsProgress().build())
             .tool(Tool.builder("count", JsonNode.class, this::count).reportsProgress().build())
             .tool(
                 Tool.builder("hold", JsonNode.class, this::hold)
@@ -88,6 +102,24 @@ class BackendTest {
 
   private static Object crash() {
     throw new IllegalStateException("a secret");
+  }
+
+  private static Object overflow(JsonNode args) {
+    return overflow(args) + "";
+  }
+
+  /** Tells of progress once it is over, and without words. */
+  private Object late(JsonNode args, CallContext context) {
+    context.progress(1, 2, null);
+    told = new CompletableFuture<>();
+    new Thread(
+            () -> {
+              gate.open();
+              context.progress(2, 2, "too late");
+              told.complete(null);
+            })
+        .start();
+    return 1;
   }
 
   private Object count(JsonNode args, CallContext context) {
@@ -122,10 +154,21 @@ class BackendTest {
   void toolsAreListedInTheirOrder() {
     var listed = tools.listTools(ListToolsRequest.getDefaultInstance()).getToolsList();
     assertEquals(
-        List.of("order", "echo", "fail", "crash", "nan", "review", "count", "hold"),
+        List.of(
+            "order",
+            "echo",
+            "fail",
+            "crash",
+            "nan",
+            "review",
+            "overflow",
+            "later",
+            "late",
+            "count",
+            "hold"),
         listed.stream().map(tool -> tool.getName()).toList());
-    assertTrue(listed.get(6).getReportsProgress());
-    assertTrue(listed.get(7).getPauses());
+    assertTrue(listed.get(9).getReportsProgress());
+    assertTrue(listed.get(10).getPauses());
   }
 
   @Test
@@ -154,6 +197,8 @@ class BackendTest {
     assertEquals(Status.Code.UNKNOWN, crashed.getCode());
     assertFalse(crashed.getDescription().contains("secret"), crashed.getDescription());
     assertEquals(Status.Code.UNKNOWN, status("nan", "{}").getCode());
+    assertEquals(Status.Code.UNKNOWN, status("overflow", "{}").getCode());
+    assertEquals(Status.Code.UNKNOWN, status("later", "{}").getCode());
   }
 
   @Test
@@ -179,6 +224,17 @@ class BackendTest {
     assertEquals(3, messages.size());
     assertEquals("two", messages.get(1).getProgress().getMessage());
     assertEquals("2", messages.get(2).getResponse().getResultJson());
+  }
+
+  @Test
+  void progressAfterTheOutcomeGoesNowhere() throws Exception {
+    var request =
+        CallToolWithProgressRequest.newBuilder()
+            .setCall(CallToolRequest.newBuilder().setTool("late"));
+    List<CallToolWithProgressResponse> messages = new ArrayList<>();
+    tools.callToolWithProgress(request.build()).forEachRemaining(messages::add);
+    assertEquals("1", messages.get(messages.size() - 1).getResponse().getResultJson());
+    assertNull(told.get(10, TimeUnit.SECONDS));
   }
 
   @Test
@@ -244,6 +300,43 @@ class BackendTest {
     other.shutdownNow();
   }
 
+  @Test
+  void aGraceBeyondAllBoundsIsAsLongAsItTakes() throws Exception {
+    ToolBackend patient =
+        ToolBackend.builder()
+            .listen("127.0.0.1:0")
+            .grace(Duration.ofSeconds(Long.MAX_VALUE))
+            .build()
+            .start();
+    patient.stop();
+  }
+
+  @Test
+  void aFileThatIsNoSocketStays(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("precious"), "mine");
+    var backend = ToolBackend.builder().listen("unix:" + file).build();
+    assertThrows(IOException.class, backend::start);
+    backend.close();
+    assertEquals("mine", Files.readString(file));
+  }
+
+  @Test
+  void aSocketIsTakenOverFromTheDeadAlone(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("socket");
+    try (var dead = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      dead.bind(UnixDomainSocketAddress.of(file));
+    }
+    assertTrue(Files.exists(file));
+    ToolBackend first = ToolBackend.builder().listen("unix:" + file).build().start();
+    var second = ToolBackend.builder().listen("unix:" + file).build();
+    var failed = assertThrows(IOException.class, second::start);
+    assertTrue(failed.getMessage().contains("in use"), failed.getMessage());
+    second.close();
+    assertTrue(Files.exists(file));
+    first.close();
+    assertFalse(Files.exists(file));
+  }
+
   private static Object pass(Gates gate) throws InterruptedException {
     gate.pass();
     return null;
@@ -266,6 +359,9 @@ class BackendTest {
           () -> ToolBackend.builder().listen(address).build(),
           address);
     }
+    var nowhere = ToolBackend.builder().listen("nowhere.invalid:1");
+    var unknown = assertThrows(IllegalArgumentException.class, nowhere::build);
+    assertTrue(unknown.getMessage().contains("nowhere.invalid"), unknown.getMessage());
     var taken = ToolBackend.builder().listen("127.0.0.1:" + backend.port()).build();
     var failed = assertThrows(IOException.class, taken::start);
     assertTrue(failed.getMessage().contains("in use"), failed.getMessage());

@@ -126,7 +126,11 @@ class LlmTest {
   void whatIsNoCallIsRefused() {
     for (String block :
         new String[] {
-          "{}", "[]", "{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\",\"input\":\"{}\"}"
+          "{}",
+          "[]",
+          "{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"b\",\"input\":\"{}\"}",
+          "{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"echo\",\"input\":{}}",
+          "{\"id\":\"\",\"type\":\"function\",\"function\":{\"name\":\"echo\",\"arguments\":\"{}\"}}"
         }) {
       assertThrows(
           IllegalArgumentException.class,
