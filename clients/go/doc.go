@@ -1,6 +1,10 @@
 // Package toolbatch is the client of toolbatch, which runs a prepared list of tool calls as one durable step.
 //
 //	client, err := toolbatch.Dial("http://127.0.0.1:50051")
+//	if err != nil {
+//		return err
+//	}
+//	defer client.Close()
 //	for event, err := range client.Run(ctx, toolbatch.Batch{TaskID: "T1", Calls: calls}) {
 //		if err != nil {
 //			return err

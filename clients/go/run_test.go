@@ -50,7 +50,14 @@ func TestAStreamThatIsCutAgainAndAgainIsWhole(t *testing.T) {
 	}
 }
 
-func TestAKilledServerTakesTheBatchUpAgain(t *testing.T) {
+func TestAServerThatComesBackTakesTheBatchUpAgain(t *testing.T) {
+	for name, end := range map[string]func(*livetest.Server){"killed": (*livetest.Server).Kill, "stopped": (*livetest.Server).Stop} {
+		t.Run(name, func(t *testing.T) { interrupt(t, end) })
+	}
+}
+
+// interrupt runs a batch whose second call runs while the server ends and comes back.
+func interrupt(t *testing.T, end func(*livetest.Server)) {
 	b := newBench(t)
 	resumed := false
 	next := uint64(1)
@@ -64,13 +71,14 @@ func TestAKilledServerTakesTheBatchUpAgain(t *testing.T) {
 		case *toolbatch.CallStarted:
 			if event.Tool == "hold" && event.Attempt == 1 {
 				livetest.Receive(t, b.held, "the call")
-				b.server.Kill()
+				end(b.server)
 				b.server.Restart()
 				close(b.open)
 			}
 		case *toolbatch.BatchResumed:
 			resumed = true
 		case *toolbatch.BatchFinished:
+			equal(t, "first attempts", event.Summary.Results[0].Attempts, 1)
 			equal(t, "result", event.Summary.Results[1].Result, `{"attempt":2,"in_doubt":true}`)
 		}
 	}

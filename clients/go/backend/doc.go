@@ -7,5 +7,7 @@
 //	}, func(ctx context.Context, call *backend.Call, args struct{ Name string }) (string, error) {
 //		return "Hello, " + args.Name, nil
 //	})
-//	log.Fatal(server.ListenAndServe(context.Background(), "127.0.0.1:7001"))
+//	if err := server.ListenAndServe(context.Background(), "127.0.0.1:7001"); err != nil {
+//		log.Fatal(err)
+//	}
 package backend

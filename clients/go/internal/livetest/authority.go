@@ -63,12 +63,25 @@ func (a Authority) Config() string {
 
 // Trusted trusts the authority, and shows the certificate.
 func (a Authority) Trusted(test testing.TB) credentials.TransportCredentials {
+	certificate, authority := a.read(test)
+	return credentials.NewTLS(&tls.Config{RootCAs: authority, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+}
+
+// Demanding is for a server: it shows the certificate, and demands one of the authority.
+func (a Authority) Demanding(test testing.TB) credentials.TransportCredentials {
+	certificate, authority := a.read(test)
+	return credentials.NewTLS(&tls.Config{
+		ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
+	})
+}
+
+func (a Authority) read(test testing.TB) (tls.Certificate, *x509.CertPool) {
 	test.Helper()
 	certificate, err := tls.LoadX509KeyPair(a.Certificate, a.Key)
 	check(test, err)
-	authority, err := os.ReadFile(a.CA)
+	text, err := os.ReadFile(a.CA)
 	check(test, err)
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(authority)
-	return credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	authority := x509.NewCertPool()
+	authority.AppendCertsFromPEM(text)
+	return certificate, authority
 }

@@ -77,7 +77,7 @@ func Start(test testing.TB, setup Setup) *Server {
 	if server.trusted == nil {
 		server.trusted = insecure.NewCredentials()
 	}
-	config := fmt.Sprintf("listen = %q\ndata_dir = %q\n", server.Address, filepath.Join(folder, "data"))
+	config := fmt.Sprintf("listen = %q\ndata_dir = %q\nshutdown_grace = \"100ms\"\n", server.Address, filepath.Join(folder, "data"))
 	if setup.Backend != "" {
 		config += fmt.Sprintf("[[backends]]\nname = \"go\"\naddresses = [\"http://%s\"]\n", setup.Backend)
 	}
