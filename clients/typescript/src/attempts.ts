@@ -1,7 +1,7 @@
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import { DeadlineExceeded, type Standing, Unavailable } from "./errors.js";
 import { LinkedSignal } from "./linked.js";
-import { Backoff, Deadline, Patience, wait } from "./retry.js";
+import { Backoff, Deadline, LONGEST_TIMER_MS, Patience, wait } from "./retry.js";
 import { failureOf } from "./status.js";
 
 /** What every request can be given. */
@@ -14,6 +14,20 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** What a client sets for all its requests. */
+export interface Bounds {
+  /** How long a request that may be repeated goes on while no stream is open and no event comes. */
+  readonly giveUpAfterMs: number;
+  /** Aborted once the client is closed. */
+  readonly closed: AbortSignal;
+}
+
+/** One attempt at an RPC, to be ended when it is over. */
+interface Attempt {
+  readonly options: CallOptions;
+  end(): void;
+}
+
 /** The attempts of one request: how long they may go on, and what their failures mean. */
 export class Attempts {
   readonly #caller: AbortSignal | undefined;
@@ -22,14 +36,14 @@ export class Attempts {
   readonly #deadline: Deadline;
   readonly #backoff = new Backoff();
   readonly #patience: Patience;
-  readonly #giveUpAfterMs: number;
+  readonly #bounds: Bounds;
 
-  constructor(options: RequestOptions, giveUpAfterMs: number) {
+  constructor(options: RequestOptions, bounds: Bounds) {
     this.#caller = options.signal;
     this.#headers = options.headers;
     this.#deadline = new Deadline(options.timeoutMs);
-    this.#giveUpAfterMs = giveUpAfterMs;
-    this.#patience = new Patience(giveUpAfterMs);
+    this.#bounds = bounds;
+    this.#patience = new Patience(bounds.giveUpAfterMs);
   }
 
   /** Ends what is running, as its caller asks for nothing more. */
@@ -47,32 +61,24 @@ export class Attempts {
     this.#patience.renew();
   }
 
-  /** Makes one attempt; an attempt that reaches no server within what is left of the patience is given up. */
+  /** Makes one attempt at an RPC with a stream. */
   async *stream<T>(open: (options: CallOptions) => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-    this.#caller?.throwIfAborted();
-    const attempt = new AbortController();
-    const impatience = setTimeout(() => attempt.abort(unanswered()), this.#patience.leftMs);
-    const linked = new LinkedSignal(this.#caller, this.#ending.signal, attempt.signal);
-    const options = this.#callOptions(linked.signal, () => {
-      clearTimeout(impatience);
-      this.#patience.pause();
-    });
+    const attempt = this.#attempt();
     try {
-      yield* open(options);
+      yield* open(attempt.options);
     } finally {
-      clearTimeout(impatience);
-      this.#patience.resume();
-      attempt.abort();
-      linked.release();
+      attempt.end();
     }
   }
 
-  /** Makes one attempt at an RPC with one answer. */
-  async unary<T>(call: (options: CallOptions) => Promise<T>): Promise<T> {
-    this.#caller?.throwIfAborted();
-    const linked = new LinkedSignal(this.#caller, this.#ending.signal);
+  /** Makes the one attempt at an RPC with one answer that may not be repeated. */
+  async once<T>(call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const linked = this.#linked();
     try {
+      this.#throwIfOver({});
       return await call(this.#callOptions(linked.signal, () => {}));
+    } catch (error) {
+      throw this.#errorOf(error);
     } finally {
       linked.release();
     }
@@ -81,12 +87,40 @@ export class Attempts {
   /** Makes attempts at an RPC with one answer that may be repeated, until one gives it. */
   async repeat<T>(call: (options: CallOptions) => Promise<T>): Promise<T> {
     for (;;) {
+      let cause: unknown;
+      const attempt = this.#attempt();
       try {
-        return await this.unary(call);
+        return await call(attempt.options);
       } catch (error) {
-        await this.again(error, {});
+        cause = error;
+      } finally {
+        attempt.end();
       }
+      await this.again(cause, {});
     }
+  }
+
+  /** Begins an attempt; one that reaches no server within what is left of the patience is given up. */
+  #attempt(): Attempt {
+    const given = new AbortController();
+    const impatience = setTimeout(() => given.abort(unanswered()), Math.min(this.#patience.leftMs, LONGEST_TIMER_MS));
+    const linked = this.#linked(given.signal);
+    const options = this.#callOptions(linked.signal, () => {
+      clearTimeout(impatience);
+      this.#patience.pause();
+    });
+    const end = () => {
+      clearTimeout(impatience);
+      this.#patience.resume();
+      given.abort();
+      linked.release();
+    };
+    return { options, end };
+  }
+
+  /** What ends a request from outside, and something more. */
+  #linked(more?: AbortSignal): LinkedSignal {
+    return new LinkedSignal(this.#caller, this.#bounds.closed, this.#ending.signal, more);
   }
 
   #callOptions(signal: AbortSignal, onHeader: () => void): CallOptions {
@@ -99,18 +133,27 @@ export class Attempts {
     };
   }
 
-  /** What an attempt's failure is to the caller; a lost connection is {@link Unavailable}. */
-  errorOf(cause: unknown, standing: Standing): unknown {
-    if (this.#caller?.aborted) return this.#caller.reason;
+  /** What the failure of an attempt that is not repeated is to the caller. */
+  #errorOf(cause: unknown): unknown {
+    this.#throwIfOver({});
     const failure = failureOf(cause);
     switch (failure.kind) {
       case "refused":
         return failure.error;
       case "deadline":
-        return this.#late(standing, failure.cause);
+        return this.#late({}, failure.cause);
       case "lost":
-        return new Unavailable(`${failure.message}; what was asked for may have happened`, standing, { cause });
+        return new Unavailable(`${failure.message}; what was asked for may have happened`, {}, { cause });
     }
+  }
+
+  /** @throws the reason of the caller's cancellation, and {@link Unavailable} once the client is closed. */
+  #throwIfOver({ batchId, lastSequence = 0 }: Standing): void {
+    this.#caller?.throwIfAborted();
+    if (!this.#bounds.closed.aborted) return;
+    const rest =
+      batchId === undefined ? "" : `; batch ${batchId} goes on if it was accepted: watch it after sequence ${lastSequence}`;
+    throw new Unavailable(`the client is closed${rest}`, { batchId, lastSequence });
   }
 
   /**
@@ -119,21 +162,23 @@ export class Attempts {
    * @throws what the caller gets where there is none: a refusal, the end of its time, its own cancellation.
    */
   async again(cause: unknown, standing: Standing): Promise<void> {
-    if (this.#caller?.aborted) throw this.#caller.reason;
+    this.#throwIfOver(standing);
     const failure = cause === undefined ? undefined : failureOf(cause);
-    if (failure?.kind === "refused" || failure?.kind === "deadline") throw this.errorOf(cause, standing);
+    if (failure?.kind === "refused") throw failure.error;
+    if (failure?.kind === "deadline") throw this.#late(standing, cause);
     const due = this.#backoff.next(failure?.retryDelayMs ?? 0);
-    await this.#wait(Math.min(due, this.#patience.leftMs, this.#deadline.leftMs));
+    await this.#wait(Math.min(due, this.#patience.leftMs, this.#deadline.leftMs), standing);
     if (this.#deadline.isOver) throw this.#late(standing, cause);
     if (this.#patience.leftMs === 0) throw this.#gaveUp(standing, failure?.message ?? "the stream ended too early", cause);
   }
 
-  async #wait(ms: number): Promise<void> {
-    const linked = new LinkedSignal(this.#caller, this.#ending.signal);
+  async #wait(ms: number, standing: Standing): Promise<void> {
+    const linked = this.#linked();
     try {
       await wait(ms, linked.signal);
     } catch (error) {
-      throw this.#caller?.aborted ? this.#caller.reason : error;
+      this.#throwIfOver(standing);
+      throw error;
     } finally {
       linked.release();
     }
@@ -150,7 +195,7 @@ export class Attempts {
       batchId === undefined
         ? ""
         : `; batch ${batchId} may be running: watch it after sequence ${lastSequence}, or repeat the request under its batchId`;
-    const text = `no stream was open for ${this.#giveUpAfterMs} ms, and the last attempt failed with: ${message}${rest}`;
+    const text = `no stream was open for ${this.#bounds.giveUpAfterMs} ms, and the last attempt failed with: ${message}${rest}`;
     return new Unavailable(text, { batchId, lastSequence }, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
-import { Attempts, type RequestOptions } from "./attempts.js";
+import { Attempts, type Bounds, type RequestOptions } from "./attempts.js";
 import { type Connection, type ConnectOptions, connectTo } from "./connect.js";
 import { Unavailable } from "./errors.js";
 import { BatchService } from "./gen/toolbatch/v1/batch_pb.js";
@@ -49,17 +49,19 @@ export interface DirectCall extends Call {
  */
 export class Client {
   readonly #connection: Connection;
-  readonly #giveUpAfterMs: number;
+  readonly #closing = new AbortController();
+  readonly #bounds: Bounds;
   readonly #batches: Stub<typeof BatchService>;
   readonly #tasks: Stub<typeof TaskService>;
   readonly #tools: Stub<typeof ToolService>;
 
   /** @throws TypeError for options that do not fit; the file system's error for a PEM file that cannot be read. */
   constructor(options: ClientOptions = {}) {
-    this.#giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
-    if (!(this.#giveUpAfterMs >= 0)) {
-      throw new RangeError(`expected giveUpAfterMs as milliseconds from 0, found ${this.#giveUpAfterMs}`);
+    const { giveUpAfterMs = GIVE_UP_AFTER_MS } = options;
+    if (!(giveUpAfterMs >= 0)) {
+      throw new RangeError(`expected giveUpAfterMs as milliseconds from 0, found ${giveUpAfterMs}`);
     }
+    this.#bounds = { giveUpAfterMs, closed: this.#closing.signal };
     this.#connection = connectTo(options);
     this.#batches = createClient(BatchService, this.transport);
     this.#tasks = createClient(TaskService, this.transport);
@@ -71,8 +73,9 @@ export class Client {
     return this.#connection.transport;
   }
 
-  /** Closes the connection, and with it what runs on it. Batches go on. */
+  /** Closes the connection for good: what runs on it, and what is asked for later, ends with {@link Unavailable}. Batches go on. */
   close(): void {
+    this.#closing.abort();
     this.#connection.close();
   }
 
@@ -91,7 +94,7 @@ export class Client {
             : this.#batches.watchBatch({ batchId, afterSequence: BigInt(afterSequence) }, callOptions),
       },
       options,
-      this.#giveUpAfterMs,
+      this.#bounds,
     );
   }
 
@@ -126,7 +129,7 @@ export class Client {
         open: (after, callOptions) => this.#batches.watchBatch({ batchId: id, afterSequence: BigInt(after) }, callOptions),
       },
       options,
-      this.#giveUpAfterMs,
+      this.#bounds,
     );
   }
 
@@ -185,7 +188,7 @@ export class Client {
 
   /** A step's result as JSON text, byte for byte, whatever its size (up to 64 MiB). */
   async stepResult(stepId: string, options: RequestOptions = {}): Promise<string> {
-    const attempts = new Attempts(options, this.#giveUpAfterMs);
+    const attempts = new Attempts(options, this.#bounds);
     return await readStepResult(this.#tasks, sendable("stepId", stepId), attempts);
   }
 
@@ -242,21 +245,16 @@ export class Client {
 
   /** An RPC that may be repeated. */
   #read<T>(options: RequestOptions, call: CallOf<T>): Promise<T> {
-    return new Attempts(options, this.#giveUpAfterMs).repeat(call);
+    return new Attempts(options, this.#bounds).repeat(call);
   }
 
   /** An RPC that is sent once. */
-  async #once<T>(options: RequestOptions, call: CallOf<T>): Promise<T> {
-    const attempts = new Attempts(options, this.#giveUpAfterMs);
-    try {
-      return await attempts.unary(call);
-    } catch (error) {
-      throw attempts.errorOf(error, {});
-    }
+  #once<T>(options: RequestOptions, call: CallOf<T>): Promise<T> {
+    return new Attempts(options, this.#bounds).once(call);
   }
 }
 
-type CallOf<T> = Parameters<typeof Attempts.prototype.unary<T>>[0];
+type CallOf<T> = Parameters<typeof Attempts.prototype.once<T>>[0];
 
 /** A part of an answer that the contract says is always there. */
 function required<T>(name: string, part: T | undefined): T {

@@ -4,7 +4,7 @@ const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
 /** The longest time that a timer of Node's can wait. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** How long to wait before asking again: doubling from 100 ms to 5 s, each with full jitter. */
 export class Backoff {

@@ -1,5 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
-import { Attempts, type RequestOptions } from "./attempts.js";
+import { Attempts, type Bounds, type RequestOptions } from "./attempts.js";
 import { type BatchEvent, batchEvent } from "./events.js";
 import type * as proto from "./gen/toolbatch/v1/batch_pb.js";
 
@@ -23,17 +23,17 @@ export class BatchStream implements AsyncIterableIterator<BatchEvent> {
   readonly batchId: string;
   readonly #source: Source;
   readonly #options: RequestOptions;
-  readonly #giveUpAfterMs: number;
+  readonly #bounds: Bounds;
   #attempts: Attempts | undefined;
   #lastSequence: number;
   #events: AsyncGenerator<BatchEvent, void, undefined> | undefined;
 
   /** Made by {@link Client.run} and {@link Client.watch}. */
-  constructor(source: Source, options: RequestOptions, giveUpAfterMs: number) {
+  constructor(source: Source, options: RequestOptions, bounds: Bounds) {
     this.batchId = source.batchId;
     this.#source = source;
     this.#options = options;
-    this.#giveUpAfterMs = giveUpAfterMs;
+    this.#bounds = bounds;
     this.#lastSequence = source.afterSequence;
   }
 
@@ -66,7 +66,7 @@ export class BatchStream implements AsyncIterableIterator<BatchEvent> {
   }
 
   #begin(): Attempts {
-    this.#attempts ??= new Attempts(this.#options, this.#giveUpAfterMs);
+    this.#attempts ??= new Attempts(this.#options, this.#bounds);
     return this.#attempts;
   }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DeadlineExceeded, Unavailable } from "toolbatch";
 import { cutAfter } from "./support/proxy.js";
 import { freeAddress } from "./support/server.js";
-import { all, connect, outline, setting, Tools } from "./support/setting.js";
+import { all, connect, outline, setting, Tools, upTo } from "./support/setting.js";
 
 test("a stream that is cut again and again is whole", async (t) => {
   const { client, server } = await setting(t, new Tools());
@@ -69,20 +69,18 @@ test("a server that stays away is given up, with the last sequence", async (t) =
   const { server } = await setting(t, tools);
   const client = connect(t, server, { giveUpAfterMs: 300 });
   const stream = client.run({ taskId: "T", calls: [{ tool: "hold" }] });
-  const following = all(stream);
-  await tools.held.passed;
+  const { rest } = await upTo(2, stream);
   await server.kill();
-  await assert.rejects(following, { name: "Unavailable", batchId: stream.batchId, lastSequence: 2 });
+  await assert.rejects(rest, { name: "Unavailable", batchId: stream.batchId, lastSequence: 2 });
 });
 
 test("a deadline is over all attempts", async (t) => {
   const tools = new Tools();
   const { client, server } = await setting(t, tools);
   const started = performance.now();
-  const following = all(client.run({ taskId: "T", batchId: "b", calls: [{ tool: "hold" }] }, { timeoutMs: 800 }));
-  await tools.held.passed;
+  const { rest } = await upTo(2, client.run({ taskId: "T", batchId: "b", calls: [{ tool: "hold" }] }, { timeoutMs: 800 }));
   await server.kill();
-  await assert.rejects(following, (error) => {
+  await assert.rejects(rest, (error) => {
     assert.ok(error instanceof DeadlineExceeded);
     assert.deepEqual([error.batchId, error.lastSequence], ["b", 2]);
     return true;

@@ -2,6 +2,7 @@ import type { TestContext } from "node:test";
 import {
   Backend,
   type BatchEvent,
+  type BatchStream,
   Client,
   type ClientOptions,
   type RunningBackend,
@@ -66,6 +67,12 @@ export async function all(stream: AsyncIterable<BatchEvent>): Promise<BatchEvent
   const events: BatchEvent[] = [];
   for await (const event of stream) events.push(event);
   return events;
+}
+
+/** Reads a stream's events up to a sequence, and the rest aside. */
+export async function upTo(sequence: number, stream: BatchStream): Promise<{ readonly rest: Promise<BatchEvent[]> }> {
+  while (stream.lastSequence < sequence) await stream.next();
+  return { rest: all(stream) };
 }
 
 /** Kinds and sequences, for comparing. */
