@@ -50,7 +50,7 @@ type Failure struct {
 }
 
 // CallTool runs one tool as a direct step of a task. A failed call is no error. It is not repeated by itself; with a key a repeat is safe.
-// Errors: *RefusedError, *UnavailableError, the context's.
+// Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) CallTool(ctx context.Context, call DirectCall) (Outcome, error) {
 	args, err := argsText(call.Args)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Client) CallTool(ctx context.Context, call DirectCall) (Outcome, error)
 	case *toolbatchv1.CallToolResponse_Awaiting:
 		outcome.AwaitID, outcome.Result = kind.Awaiting.GetAwaitId(), JSON(kind.Awaiting.GetResultJson())
 	default:
-		return Outcome{}, fmt.Errorf("toolbatch: CallTool: the server's answer for %q holds no outcome that this version knows", call.Tool)
+		return outcome, fmt.Errorf("toolbatch: CallTool: the answer of %q, step %s, holds no outcome that this version knows", call.Tool, outcome.StepID)
 	}
 	return outcome, nil
 }

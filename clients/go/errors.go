@@ -79,7 +79,7 @@ type UnavailableError struct {
 	cause  error
 }
 
-// Error names the batch, the last sequence, and what the last try met.
+// Error names the batch, the last sequence, and what was met last.
 func (e *UnavailableError) Error() string {
 	cause := "no answer"
 	if e.cause != nil {
@@ -95,7 +95,7 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("toolbatch: the server could not be reached, or was lost; the request may have taken effect: %s", cause)
 }
 
-// Unwrap gives what the last try met.
+// Unwrap gives what was met last; nil where no answer came.
 func (e *UnavailableError) Unwrap() error { return e.cause }
 
 // refusal gives the server's refusal as its type.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 )
 
 // errIncomplete is a stream that ended, or left an event out, before the batch's last event.
@@ -49,9 +48,9 @@ func (f *follower) run(ctx context.Context, yield func(Event, error) bool) {
 			yield(nil, refusal(err))
 			return
 		}
-		switch waited := f.patience.pause(ctx, retryDelay(status.Convert(err))); {
+		switch waited := f.patience.pause(ctx, err); {
 		case errors.Is(waited, errGaveUp):
-			yield(nil, &UnavailableError{BatchID: f.batchID, LastSequence: f.last, waited: f.patience.limit, cause: err})
+			yield(nil, &UnavailableError{BatchID: f.batchID, LastSequence: f.last, waited: f.patience.limit, cause: f.patience.met})
 			return
 		case waited != nil:
 			yield(nil, f.interrupted(waited))

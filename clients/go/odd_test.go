@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -202,6 +203,26 @@ func TestAnAnswerThatNeverBeginsIsGivenUp(t *testing.T) {
 	client := dial(t, odd.serve(t), toolbatch.WithGiveUpAfter(200*time.Millisecond))
 	_, err := client.Result(t.Context(), toolbatch.Batch{BatchID: "b"})
 	equal(t, "batch", as[*toolbatch.UnavailableError](t, err).BatchID, "b")
+	if text := err.Error(); !strings.HasSuffix(text, "no answer") {
+		t.Errorf("expected to be told that no answer came, found %v", text)
+	}
+}
+
+func TestGivingUpTellsWhatWasMetBeforeTheSilence(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	odd := &oddServer{execute: func(try int32, _ *toolbatchv1.ExecuteBatchRequest, _ func(*toolbatchv1.BatchEvent)) error {
+		if try == 1 {
+			return status.Error(codes.Unavailable, "the certificate is not trusted")
+		}
+		<-release
+		return nil
+	}}
+	_, err := dial(t, odd.serve(t), toolbatch.WithGiveUpAfter(500*time.Millisecond)).Result(t.Context(), toolbatch.Batch{})
+	as[*toolbatch.UnavailableError](t, err)
+	if text := err.Error(); !strings.Contains(text, "the certificate is not trusted") {
+		t.Errorf("expected what the first try met, found %v", text)
+	}
 }
 
 func TestUnsetOptionsAreNotSent(t *testing.T) {

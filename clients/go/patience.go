@@ -5,6 +5,9 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -23,6 +26,8 @@ type patience struct {
 	since time.Time
 	// tries are those without an event.
 	tries int
+	// met is what the last try met that ended by itself; nil: none did.
+	met error
 	// end ends every wait.
 	end <-chan struct{}
 }
@@ -32,21 +37,26 @@ func (c *Client) newPatience() *patience {
 }
 
 // progressed takes note that an event came.
-func (p *patience) progressed() { p.since, p.tries = time.Now(), 0 }
+func (p *patience) progressed() { p.since, p.tries, p.met = time.Now(), 0, nil }
 
 // closed takes note that a stream was open until now.
 func (p *patience) closed() { p.since = time.Now() }
 
 func (p *patience) remaining() time.Duration { return p.limit - time.Since(p.since) }
 
-// pause waits before the next try, at least for so long: until then, until the context ends, the client is closed, or it is time to give up.
-func (p *patience) pause(ctx context.Context, least time.Duration) error {
+// pause waits before the next try, after one that met an error, for as long as that says at least: until then, until the context ends, the
+// client is closed, or it is time to give up.
+func (p *patience) pause(ctx context.Context, err error) error {
+	from := status.Convert(err)
+	if from.Code() != codes.Canceled {
+		p.met = err
+	}
 	bound := longestWait
 	if p.tries < 6 {
 		bound = min(firstWait<<p.tries, longestWait)
 	}
 	p.tries++
-	wait := max(rand.N(bound+1), least)
+	wait := max(rand.N(bound+1), retryDelay(from))
 	remaining := p.remaining()
 	timer := time.NewTimer(min(wait, max(remaining, 0)))
 	defer timer.Stop()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolbatch/toolbatch/clients/go/internal/jsontext"
 	"github.com/toolbatch/toolbatch/clients/go/toolbatchv1"
-	"google.golang.org/grpc/status"
 )
 
 // repeat makes a request that changes nothing, again and again while the server is not there.
@@ -25,9 +24,9 @@ func repeat(ctx context.Context, c *Client, request func(context.Context, *patie
 		if !isLost(err) {
 			return refusal(err)
 		}
-		switch waited := patience.pause(ctx, retryDelay(status.Convert(err))); {
+		switch waited := patience.pause(ctx, err); {
 		case errors.Is(waited, errGaveUp):
-			return &UnavailableError{waited: patience.limit, cause: err}
+			return &UnavailableError{waited: patience.limit, cause: patience.met}
 		case waited != nil:
 			return fmt.Errorf("toolbatch: no answer came: %w", waited)
 		}
@@ -72,7 +71,7 @@ func pages[Entry any](ctx context.Context, c *Client, page func(ctx context.Cont
 
 // SetVariable keeps a value in a task under a name that references can use: "${NAME}". An empty name is the next free VAR_<n>. The value is
 // written as args are: a json.RawMessage or a JSON byte for byte, at most 16 MiB. It gives the name. It is not repeated by itself. Errors:
-// *RefusedError, *UnavailableError, the context's.
+// *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) SetVariable(ctx context.Context, taskID, name string, value any) (string, error) {
 	text, err := jsontext.Encode(value)
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *Client) SetVariable(ctx context.Context, taskID, name string, value any
 	return response.GetName(), nil
 }
 
-// Step gives a step's full record. Errors: *RefusedError, *UnavailableError, the context's.
+// Step gives a step's full record. Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) Step(ctx context.Context, stepID string) (Step, error) {
 	response, err := read(ctx, c, func(ctx context.Context) (*toolbatchv1.GetStepResponse, error) {
 		return c.tasks.GetStep(ctx, &toolbatchv1.GetStepRequest{StepId: stepID})
@@ -97,7 +96,7 @@ func (c *Client) Step(ctx context.Context, stepID string) (Step, error) {
 }
 
 // StepResult reads a step's whole result, up to 64 MiB; after a lost connection it goes on where it was. A step without a result is refused
-// with FAILED_PRECONDITION. Errors: *RefusedError, *UnavailableError, the context's.
+// with FAILED_PRECONDITION. Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) StepResult(ctx context.Context, stepID string) (JSON, error) {
 	var text []byte
 	err := repeat(ctx, c, func(ctx context.Context, patience *patience) error {
@@ -130,7 +129,7 @@ func (c *Client) StepResult(ctx context.Context, stepID string) (JSON, error) {
 	return JSON(text), nil
 }
 
-// Usage gives what a task used, a row per step and unit, all pages of it. Errors: *RefusedError, *UnavailableError, the context's.
+// Usage gives what a task used, a row per step and unit, all pages of it. Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) Usage(ctx context.Context, taskID string) ([]UsageRow, error) {
 	rows, err := pages(ctx, c, func(ctx context.Context, token string) ([]*toolbatchv1.UsageRow, string, error) {
 		response, err := c.tasks.ListUsage(ctx, &toolbatchv1.ListUsageRequest{TaskId: taskID, PageToken: token})
@@ -139,7 +138,7 @@ func (c *Client) Usage(ctx context.Context, taskID string) ([]UsageRow, error) {
 	return each(rows, usageRowOf), err
 }
 
-// Tools gives the tools of the caller's list, all pages of it. Errors: *RefusedError, *UnavailableError, the context's.
+// Tools gives the tools of the caller's list, all pages of it. Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	tools, err := pages(ctx, c, func(ctx context.Context, token string) ([]*toolbatchv1.Tool, string, error) {
 		response, err := c.tools.ListTools(ctx, &toolbatchv1.ListToolsRequest{PageToken: token})

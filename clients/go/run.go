@@ -12,8 +12,8 @@ import (
 // does. A stream that breaks is taken up again by itself.
 //
 // An error is the last thing given out, with a nil event: a *RefusedError; an *UnavailableError where no stream was open for as long as the client
-// goes on trying (WithGiveUpAfter); the context's own (errors.Is context.Canceled, context.DeadlineExceeded); or ErrClosed. After all but a refusal, and
-// after a break out of the loop, the batch goes on. Ranging over the same value again attaches to the same batch, from its first event.
+// goes on trying (WithGiveUpAfter); the context's own (errors.Is context.Canceled, context.DeadlineExceeded); or ErrClosed. After all but the
+// first, and after a break out of the loop, the batch goes on. Ranging over the same value again attaches to the same batch, from its first event.
 func (c *Client) Run(ctx context.Context, batch Batch) iter.Seq2[Event, error] {
 	request, err := batch.request()
 	return func(yield func(Event, error) bool) {
@@ -63,7 +63,7 @@ func (c *Client) Plan(ctx context.Context, batch Batch) ([]PlannedCall, error) {
 	return nil, errIncomplete
 }
 
-// GetBatch gives how a batch went, or what is known so far while it runs. Errors: *RefusedError, *UnavailableError, the context's.
+// GetBatch gives how a batch went, or what is known so far while it runs. Errors: *RefusedError, *UnavailableError, the context's, ErrClosed.
 func (c *Client) GetBatch(ctx context.Context, batchID string) (Summary, error) {
 	response, err := read(ctx, c, func(ctx context.Context) (*toolbatchv1.GetBatchResponse, error) {
 		return c.batches.GetBatch(ctx, &toolbatchv1.GetBatchRequest{BatchId: batchID})
@@ -73,7 +73,7 @@ func (c *Client) GetBatch(ctx context.Context, batchID string) (Summary, error) 
 
 // CancelBatch stops a batch: no further call of it starts. With abortRunning those that run are cancelled, too, their outcome unknown. It gives
 // the batch as it is then, BatchRunning while calls still run. It is not repeated by itself, and safe to repeat. Errors: *RefusedError,
-// *UnavailableError, the context's.
+// *UnavailableError, the context's, ErrClosed.
 func (c *Client) CancelBatch(ctx context.Context, batchID string, abortRunning bool) (Summary, error) {
 	response, err := c.batches.CancelBatch(ctx, &toolbatchv1.CancelBatchRequest{BatchId: batchID, AbortRunning: abortRunning})
 	if err != nil {

@@ -106,6 +106,16 @@ func TestTheGracePeriodEndsRunningCalls(t *testing.T) {
 	}
 }
 
+func TestACallThatIsCancelledEndsItsContext(t *testing.T) {
+	h := newHolding()
+	to := toolbatchv1.NewToolServiceClient(connection(t, livetest.Serve(t, h.server).Address))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _ = to.CallTool(ctx, &toolbatchv1.CallToolRequest{Tool: "hold"}) }()
+	livetest.Receive(t, h.held, "the call")
+	cancel()
+	equal(t, "the call's context", livetest.Receive(t, h.ended, "the cancellation"), context.Canceled)
+}
+
 func TestSIGTERMStops(t *testing.T) {
 	listening := make(chan net.Addr, 1)
 	h := newHolding(backend.WithListening(func(at net.Addr) { listening <- at }))
