@@ -130,7 +130,10 @@ async def test_events_are_given_out_once_and_none_is_left_out() -> None:
 
 
 async def test_a_watch_that_ends_before_the_batch_does_is_asked_for_again() -> None:
-    async with odd(events(sent(0, "call_progress")), events(), events(*range(1, 10))) as server, Client(server.url) as client:
+    async with (
+        odd(events(sent(0, "call_progress")), events(), events(*range(1, 10))) as server,
+        Client(server.url) as client,
+    ):
         assert [one.sequence async for one in client.watch("b")] == [0, *range(1, 10)]
     assert server.asked == ["watch 0"] * 3
 

@@ -25,6 +25,8 @@ _OPTIONS: tuple[tuple[str, int | str], ...] = (
     # Channels of one process would share a connection, and its fate, otherwise.
     ("grpc.use_local_subchannel_pool", 1),
 )
+# The smallest window, and none that grows: a server sends what a stream reads, and nothing before.
+_CAREFUL = (("grpc.http2.lookahead_bytes", 5), ("grpc.http2.bdp_probe", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,12 @@ class Target:
     credentials: grpc.ChannelCredentials | None
     options: tuple[tuple[str, int | str], ...]
 
-    def open(self) -> aio.Channel:
-        """Open a channel; it connects with its first request."""
+    def open(self, *, careful: bool = False) -> aio.Channel:
+        """Open a channel; it connects with its first request. On a careful one no message waits to be read, at a round trip for each."""
+        options = (*self.options, *_CAREFUL) if careful else self.options
         if self.credentials is None:
-            return aio.insecure_channel(self.address, options=self.options)
-        return aio.secure_channel(self.address, self.credentials, options=self.options)
+            return aio.insecure_channel(self.address, options=options)
+        return aio.secure_channel(self.address, self.credentials, options=options)
 
 
 def target(

@@ -13,7 +13,7 @@ from toolbatch._events import BatchFinished, BatchPlanned, Event
 from toolbatch._recovery import Recovery
 from toolbatch._status import Trouble, lost, trouble
 from toolbatch._transport import Transport, closed, opened, was_cancelled
-from toolbatch.v1 import batch_pb2
+from toolbatch.v1 import batch_pb2, batch_pb2_grpc
 
 if TYPE_CHECKING:
     from grpc.aio import UnaryStreamCall
@@ -44,6 +44,7 @@ class EventStream(AsyncIterator[Event]):
         self._is_open = False
         self._begun = False
         self._came = False
+        self._careful = False
         self._planned = False
         self._ended = False
 
@@ -122,6 +123,7 @@ class EventStream(AsyncIterator[Event]):
                 if self._planned:  # that was all there is to come
                     return None
                 why = trouble(error)
+                self._careful = not self._came and self._transport.needs_care(careful=self._careful)
             else:
                 if message is aio.EOF and (self._planned or self._nothing_is_left()):
                     return None
@@ -142,10 +144,11 @@ class EventStream(AsyncIterator[Event]):
         """Ask for the batch where nothing of it was seen, else for what comes after the last event."""
         left = self._recovery.remaining()
         metadata = self._transport.metadata
+        batches = batch_pb2_grpc.BatchServiceStub(self._transport.channel_of(careful=self._careful))
         if self._request is not None and self.last_sequence == self._after:
-            return self._transport.batches.ExecuteBatch(self._request, timeout=left, metadata=metadata)
+            return batches.ExecuteBatch(self._request, timeout=left, metadata=metadata)
         request = batch_pb2.WatchBatchRequest(batch_id=self.batch_id, after_sequence=self.last_sequence)
-        return self._transport.batches.WatchBatch(request, timeout=left, metadata=metadata)
+        return batches.WatchBatch(request, timeout=left, metadata=metadata)
 
     def _nothing_is_left(self) -> bool:
         """Tell whether a watch that came to its end was to begin after the last event."""

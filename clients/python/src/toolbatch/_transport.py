@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from grpc import aio
+from grpc import ChannelConnectivity, aio
 
 from toolbatch._connect import Target
 from toolbatch._recovery import Recovery
@@ -24,7 +24,7 @@ class Transport:
 
     def __init__(self, target: Target, metadata: tuple[tuple[str, str], ...], give_up_after: float) -> None:
         self.target = target
-        self._channel: aio.Channel | None = None
+        self._channels: dict[bool, aio.Channel] = {}
         self._closed = False
         self._calls: weakref.WeakSet[aio.Call] = weakref.WeakSet()
         self.metadata = metadata
@@ -33,11 +33,24 @@ class Transport:
     @property
     def channel(self) -> aio.Channel:
         """The channel; RuntimeError where the client is closed."""
+        return self.channel_of(careful=False)
+
+    def channel_of(self, *, careful: bool) -> aio.Channel:
+        """Give the usual channel, or the one that `needs_care` speaks of."""
         if self._closed:
             raise RuntimeError("this client is closed")
-        if self._channel is None:
-            self._channel = self.target.open()
-        return self._channel
+        if careful not in self._channels:
+            self._channels[careful] = self.target.open(careful=careful)
+        return self._channels[careful]
+
+    def needs_care(self, *, careful: bool) -> bool:
+        """Tell how to ask again after a stream that was lost before its first message, on the channel that it was lost on.
+
+        gRPC drops a message that came and was not read yet where the connection ends right behind it. A server, or what is between,
+        whose connections all end so is read from by a channel on which the server waits with each message until it is read.
+        """
+        lost_while_connecting = (ChannelConnectivity.TRANSIENT_FAILURE, ChannelConnectivity.CONNECTING)
+        return self.channel_of(careful=careful).get_state() not in lost_while_connecting
 
     @property
     def batches(self) -> batch_pb2_grpc.BatchServiceStub:
@@ -92,9 +105,9 @@ class Transport:
         self._closed = True
         for call in list(self._calls):  # the channel of grpcio 1.80 does not find them all
             call.cancel()
-        if self._channel is not None:
-            await self._channel.close()
-            self._channel = None
+        while self._channels:
+            _, channel = self._channels.popitem()
+            await channel.close()
 
     def track(self, call: AnyCall) -> AnyCall:
         """Have a call end when the channel is closed."""
