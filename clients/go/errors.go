@@ -155,8 +155,8 @@ func isCut(message string) bool {
 	return strings.Contains(message, "RST_STREAM") || strings.Contains(message, "without sending trailers") || message == io.ErrUnexpectedEOF.Error()
 }
 
-// endOf gives the context's error where the context is what ended a request, ErrClosed where the client's end did, else nil. A server that is told of a deadline may be first to
-// notice that it is over.
+// endOf gives the context's error where the context is what ended a request, ErrClosed where the client's end did, else nil. A server that is
+// told of a deadline may be first to notice that it is over.
 func (c *Client) endOf(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
