@@ -1,6 +1,7 @@
 package dev.toolbatch;
 
 import io.grpc.Status;
+import java.security.GeneralSecurityException;
 
 /** The words of errors that are not the server's own. */
 final class Failures {
@@ -17,15 +18,19 @@ final class Failures {
       text.append(": ").append(status.getDescription().lines().findFirst().orElse(""));
     }
     String deepest = null;
+    String about = "";
     for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
       if (cause.getMessage() != null) {
         deepest = cause.getMessage();
       } else if (deepest == null) {
         deepest = cause.getClass().getSimpleName();
       }
+      if (cause instanceof GeneralSecurityException) {
+        about = "the server's certificate is not accepted: ";
+      }
     }
     if (deepest != null) {
-      text.append(" (").append(deepest).append(')');
+      text.append(" (").append(about).append(deepest).append(')');
     }
     return text.toString();
   }

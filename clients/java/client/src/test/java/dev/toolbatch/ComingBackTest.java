@@ -1,6 +1,7 @@
 package dev.toolbatch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -14,7 +15,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +67,42 @@ class ComingBackTest {
           events.get(3) instanceof BatchEvent.CallFinished finished
               && finished.result().resultJson().orElseThrow().equals("\"looked up\""));
       gate.open();
+    }
+  }
+
+  @Test
+  void aRestartIsNotNoticed() throws Exception {
+    try (ToolBackend backend =
+            ToolBackend.builder()
+                .listen("127.0.0.1:0")
+                .tool(Tool.builder("hold", JsonNode.class, this::note).build())
+                .build()
+                .start();
+        TestServer server = TestServer.start(folder, backend.port(), "");
+        ToolbatchClient client = server.client()) {
+      Batch batch = Batch.builder("T").call("hold", Map.of()).call("hold", Map.of("n", 2)).build();
+      List<Long> sequences = new ArrayList<>();
+      try (EventStream stream = client.run(batch)) {
+        sequences.add(stream.next().sequence());
+        sequences.add(stream.next().sequence());
+        gate.awaitReached();
+        CompletableFuture<Process> ended = server.terminate();
+        assertThrows(UnavailableException.class, () -> setForEver(client));
+        gate.open();
+        ended.get(30, TimeUnit.SECONDS);
+        server.start();
+        stream.forEach(event -> sequences.add(event.sequence()));
+      }
+      assertEquals(LongStream.rangeClosed(1, sequences.size()).boxed().toList(), sequences);
+      BatchSummary summary = client.batch(batch.batchId());
+      assertEquals(2, summary.succeeded());
+      assertTrue(summary.results().stream().allMatch(result -> result.attempts() == 1));
+    }
+  }
+
+  private static void setForEver(ToolbatchClient client) {
+    while (true) {
+      client.setVariable("T", "x", 1);
     }
   }
 

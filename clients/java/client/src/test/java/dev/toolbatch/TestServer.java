@@ -6,6 +6,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** The real server, on a free port and a store of its own. */
@@ -25,6 +26,11 @@ public final class TestServer implements AutoCloseable {
 
   /** Starts one that calls the backend at this port; {@code more} is added to its configuration. */
   public static TestServer start(Path folder, int backendPort, String more) throws Exception {
+    return start(folder, "addresses = [\"http://127.0.0.1:%d\"]".formatted(backendPort), more);
+  }
+
+  /** Starts one that calls the backend whose section is this. */
+  static TestServer start(Path folder, String backend, String more) throws Exception {
     int port = freePort();
     Path config = folder.resolve("toolbatch.toml");
     String text =
@@ -34,9 +40,9 @@ public final class TestServer implements AutoCloseable {
         %s
         [[backends]]
         name = "tools"
-        addresses = ["http://127.0.0.1:%d"]
+        %s
         """
-            .formatted(port, folder.resolve("data"), more, backendPort);
+            .formatted(port, folder.resolve("data"), more, backend);
     Files.writeString(config, text);
     TestServer server = new TestServer(folder, config, port);
     server.start();
@@ -75,6 +81,12 @@ public final class TestServer implements AutoCloseable {
       }
       Thread.sleep(10);
     }
+  }
+
+  /** As a supervisor would end it. */
+  CompletableFuture<Process> terminate() {
+    process.destroy();
+    return process.onExit();
   }
 
   /** As a crash would end it. */

@@ -8,10 +8,12 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -50,8 +52,63 @@ class ExamplesTest {
     }
   }
 
+  @Test
+  void whatTheReadmeShowsRuns() throws Exception {
+    List<String> blocks = blocks();
+    int port = TestServer.freePort();
+    Process tools = backend(program("Tools", blocks.get(1), "127.0.0.1:7001", port), port);
+    try (TestServer server = TestServer.start(folder, port, "")) {
+      Path first = program("First", blocks.get(0), "127.0.0.1:50051", server.port());
+      String output = output(first.toString(), server);
+      assertTrue(output.contains("ada: {\"greeting\":\"Hello, Ada\"}"), output);
+      assertTrue(output.contains("grace: {\"greeting\":\"Hello, Grace\"}"), output);
+    } finally {
+      assertEquals(0, ended(tools), "the code of a backend that SIGTERM stopped");
+    }
+    assertTrue(blocks.get(0).lines().count() < 20, "a first batch is short");
+    assertTrue(blocks.get(1).lines().count() <= 10, "a backend is shorter");
+  }
+
+  /** The Java of the README. */
+  private static List<String> blocks() throws IOException {
+    Path readme = Path.of(System.getProperty("toolbatch.root"), "clients", "java", "README.md");
+    return Pattern.compile("```java\n(.*?)```", Pattern.DOTALL)
+        .matcher(Files.readString(readme))
+        .results()
+        .map(found -> found.group(1))
+        .toList();
+  }
+
+  /** A source file of these statements, for Java's launcher; the port takes the address' place. */
+  private Path program(String name, String statements, String address, int port)
+      throws IOException {
+    assertTrue(statements.contains(address), statements);
+    String program =
+        """
+        import dev.toolbatch.*;
+        import dev.toolbatch.backend.*;
+        import java.util.*;
+
+        class %s {
+          public static void main(String[] args) throws Exception {
+            %s
+          }
+        }
+        """;
+    String text = statements.replace(address, "127.0.0.1:" + port);
+    return Files.writeString(folder.resolve(name + ".java"), program.formatted(name, text));
+  }
+
   private static Process backend(Class<?> example, int port) throws Exception {
-    Process process = java(example, "127.0.0.1:" + port).redirectErrorStream(true).start();
+    return started(java(example.getName(), "127.0.0.1:" + port), port);
+  }
+
+  private static Process backend(Path source, int port) throws Exception {
+    return started(java(source.toString()), port);
+  }
+
+  private static Process started(ProcessBuilder backend, int port) throws Exception {
+    Process process = backend.redirectErrorStream(true).start();
     long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
     while (!listens(port)) {
       if (!process.isAlive() || System.nanoTime() > until) {
@@ -63,7 +120,11 @@ class ExamplesTest {
   }
 
   private static String output(Class<?> example, TestServer server) throws Exception {
-    ProcessBuilder program = java(example).redirectErrorStream(true);
+    return output(example.getName(), server);
+  }
+
+  private static String output(String main, TestServer server) throws Exception {
+    ProcessBuilder program = java(main).redirectErrorStream(true);
     program.environment().put("TOOLBATCH_SERVER", server.address());
     Process process = program.start();
     String text = text(process);
@@ -83,11 +144,11 @@ class ExamplesTest {
     return process.waitFor();
   }
 
-  private static ProcessBuilder java(Class<?> example, String... args) {
+  /** {@code main} is a class or a source file. */
+  private static ProcessBuilder java(String main, String... args) {
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     List<String> command =
-        new ArrayList<>(
-            List.of(java, "-cp", System.getProperty("java.class.path"), example.getName()));
+        new ArrayList<>(List.of(java, "-cp", System.getProperty("java.class.path"), main));
     command.addAll(List.of(args));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().remove("TOOLBATCH_TOKEN");
