@@ -23,7 +23,8 @@ use crate::{
     },
     proto::{
         CallContext, CallToolRequest, CallToolResponse, CallToolWithProgressRequest, LookupCallRequest,
-        call_tool_with_progress_response::Event, lookup_call_response, tool_service_client::ToolServiceClient,
+        LookupCallResponse, call_tool_with_progress_response::Event, lookup_call_response,
+        tool_service_client::ToolServiceClient,
     },
     seeded::{self, Bug},
 };
@@ -140,15 +141,20 @@ enum Undelivered {
 
 /// Carries out an attempt.
 pub(super) async fn call(backends: &Backends, attempt: &Attempt, progress: &(dyn Fn(Progress) + Sync)) -> Reply {
-    let delivered = deliver(backends, attempt, attempt.timeout, |backend, mut client, left| async move {
-        let (request, through) = (attempt.request(), &backends.instance);
-        if backends.catalog.reports_progress(backend, &attempt.tool) {
-            follow(client, attempt.timed(through, CallToolWithProgressRequest { call: Some(request) }, left), progress)
+    let delivered =
+        deliver(backends, attempt, Instant::now(), attempt.timeout, |backend, mut client, left| async move {
+            let (request, through) = (attempt.request(), &backends.instance);
+            if backends.catalog.reports_progress(backend, &attempt.tool) {
+                follow(
+                    client,
+                    attempt.timed(through, CallToolWithProgressRequest { call: Some(request) }, left),
+                    progress,
+                )
                 .await
-        } else {
-            Ok(client.call_tool(attempt.timed(through, request, left)).await?.into_inner())
-        }
-    });
+            } else {
+                Ok(client.call_tool(attempt.timed(through, request, left)).await?.into_inner())
+            }
+        });
     let name = &attempt.backend;
     match delivered.await {
         Ok(response) => reply::read(response).await,
@@ -174,19 +180,19 @@ pub(super) async fn call(backends: &Backends, attempt: &Attempt, progress: &(dyn
     }
 }
 
-/// Asks what became of an earlier attempt.
+/// Asks what became of an earlier attempt. A question whose connection is cut is asked again as long as one that never left: it changes
+/// nothing, and a backend that just died takes it as often as not.
 pub(super) async fn lookup(backends: &Backends, attempt: &Attempt) -> Fate<bytes::Bytes> {
-    let timeout = LOOKUP_TIMEOUT.saturating_add(attempt.connect_wait);
-    let delivered = deliver(backends, attempt, timeout, |_, mut client, left| async move {
-        let CallToolRequest { tool, args_json, context } = attempt.request();
-        let message = LookupCallRequest { tool, args_json, context };
-        let request = attempt.timed(&backends.instance, message, left.min(LOOKUP_TIMEOUT));
-        let answer = tokio::time::timeout(LOOKUP_TIMEOUT, client.lookup_call(request)).await;
-        let answer =
-            answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {LOOKUP_TIMEOUT:?}"))));
-        Ok(answer?.into_inner())
-    });
-    let cause = match delivered.await {
+    let begin = Instant::now();
+    let delivered = loop {
+        let delivered = ask(backends, attempt, begin).await;
+        let again = Instant::now() + MIN_PAUSE < begin + attempt.connect_wait;
+        if !again || !matches!(delivered, Err(Undelivered::Cut(_))) {
+            break delivered;
+        }
+        sleep(MIN_PAUSE).await;
+    };
+    let cause = match delivered {
         Ok(response) => match response.fate {
             Some(lookup_call_response::Fate::Landed(response)) => match reply::read(response).await {
                 Outcome::Unknown { message, .. } => message,
@@ -211,15 +217,29 @@ pub(super) async fn lookup(backends: &Backends, attempt: &Attempt) -> Fate<bytes
     Fate::Unknown { message: format!("backend `{}` was asked what became of the call: {cause}", attempt.backend) }
 }
 
-/// Sends one request with `exchange`, again and again while it has not left and `connect_wait` is not over. A backend that is replaced
-/// meanwhile leaves it to the one in its place.
+async fn ask(backends: &Backends, attempt: &Attempt, begin: Instant) -> Result<LookupCallResponse, Undelivered> {
+    let timeout = LOOKUP_TIMEOUT.saturating_add(attempt.connect_wait);
+    let delivered = deliver(backends, attempt, begin, timeout, |_, mut client, left| async move {
+        let CallToolRequest { tool, args_json, context } = attempt.request();
+        let message = LookupCallRequest { tool, args_json, context };
+        let request = attempt.timed(&backends.instance, message, left.min(LOOKUP_TIMEOUT));
+        let answer = tokio::time::timeout(LOOKUP_TIMEOUT, client.lookup_call(request)).await;
+        let answer =
+            answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {LOOKUP_TIMEOUT:?}"))));
+        Ok(answer?.into_inner())
+    });
+    delivered.await
+}
+
+/// Sends one request with `exchange`, again and again while it has not left and `connect_wait` since `begin` is not over. A backend that is
+/// replaced meanwhile leaves it to the one in its place.
 async fn deliver<T, F: Future<Output = Result<T, Status>>>(
     backends: &Backends,
     attempt: &Attempt,
+    begin: Instant,
     timeout: Duration,
     exchange: impl Fn(BackendNo, ToolServiceClient<Sender>, Duration) -> F,
 ) -> Result<T, Undelivered> {
-    let begin = Instant::now();
     let deadline = begin + timeout;
     let connect_by = begin + attempt.connect_wait.min(timeout);
     let mut stood_in_the_way = None;

@@ -17,11 +17,15 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
-use toolbatch::proto::{CallToolResponse, ListToolsResponse, call_tool_response::Outcome};
+use toolbatch::proto::{
+    CallToolResponse, ListToolsResponse, LookupCallResponse,
+    call_tool_response::Outcome,
+    lookup_call_response::{Fate, NotLanded},
+};
 
 use super::script::tool;
 
-/// What becomes of the first call. Every later one is answered `"done"`.
+/// What becomes of the first call or lookup. Every later call is answered `"done"`, every later lookup "not landed".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     /// The connection goes away, and says that it has not looked at the call.
@@ -88,6 +92,9 @@ async fn serve(socket: TcpStream, first: First, calls: Arc<AtomicUsize>) {
         if request.uri().path().ends_with("/ListTools") {
             let list = ListToolsResponse { tools: vec![tool("echo")], next_page_token: String::new() };
             answers.spawn(answer(request, respond, frame(&list), ok()));
+        } else if calls.load(Ordering::SeqCst) > 0 && request.uri().path().ends_with("/LookupCall") {
+            let fate = Some(Fate::NotLanded(NotLanded {}));
+            answers.spawn(answer(request, respond, frame(&LookupCallResponse { fate }), ok()));
         } else if calls.fetch_add(1, Ordering::SeqCst) > 0 {
             answers.spawn(answer(request, respond, done(), ok()));
         } else if first == First::GoAwayBefore {

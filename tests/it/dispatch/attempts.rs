@@ -1,6 +1,6 @@
 //! One attempt of one call: every way it can end.
 
-use std::{collections::BTreeSet, sync::Mutex};
+use std::{collections::BTreeSet, sync::Mutex, time::Duration};
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
@@ -352,6 +352,17 @@ async fn a_lookup_tells_what_the_backend_knows() {
     stub.crash().await;
     let down = Attempt { connect_wait: SHORT, ..attempt("effect", "{}") };
     unsure(backends.lookup(down).await, "could not be reached");
+}
+
+#[tokio::test]
+async fn a_lookup_whose_connection_is_cut_is_asked_again() {
+    for first in [First::Reset(h2::Reason::INTERNAL_ERROR), First::HalfAnAnswer, First::GoAwayBefore] {
+        let (_wire, backends) = wire(first).await;
+        assert_eq!(backends.lookup(attempt("echo", "{}")).await, Fate::NotLanded, "{first:?}");
+        let (_wire, backends) = wire(first).await;
+        let at_once = Attempt { connect_wait: Duration::ZERO, ..attempt("echo", "{}") };
+        assert!(matches!(backends.lookup(at_once).await, Fate::Unknown { .. }), "{first:?}");
+    }
 }
 
 #[tokio::test]
