@@ -2,6 +2,7 @@ package dev.toolbatch.backend;
 
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
@@ -108,6 +109,8 @@ record Listener(NettyServerBuilder server, String address, Listener.Check check,
     NettyServerBuilder server =
         NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()))
             .channelType(EpollServerDomainSocketChannel.class)
+            // Unset: it is TCP's, and set by default.
+            .withChildOption(ChannelOption.SO_KEEPALIVE, null)
             .bossEventLoopGroup(group)
             .workerEventLoopGroup(group);
     return new Listener(
