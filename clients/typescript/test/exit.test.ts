@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Program, run } from "./support/program.js";
-import { freeAddress, PACKAGE, temporaryFolder } from "./support/server.js";
-import { setting, Tools } from "./support/setting.js";
+import { freeAddress, PACKAGE, Server, temporaryFolder } from "./support/server.js";
+import { connect, setting, Tools } from "./support/setting.js";
 
 const LIBRARY = pathToFileURL(join(PACKAGE, "dist/index.js")).href;
 
@@ -59,4 +59,28 @@ console.log("serving", address);
     const backend = await Program.start(t, script, [], "serving");
     assert.equal(await backend.end(signal), 0);
   }
+});
+
+test("a tool that never ends does not keep a backend's process", async (t) => {
+  const address = await freeAddress();
+  const script = join(await temporaryFolder(t), "backend.mjs");
+  await writeFile(
+    script,
+    `import { Backend } from ${JSON.stringify(LIBRARY)};
+const backend = new Backend().tool({ name: "hang" }, () => {
+  console.log("held");
+  return new Promise(() => {});
+});
+await backend.serve("${address}", { graceMs: 10 });
+console.log("serving");
+`,
+  );
+  const backend = await Program.start(t, script, [], "serving");
+  const client = connect(t, await Server.start(t, { backend: address }));
+  const held = backend.said("held");
+  const running = client.result({ taskId: "T", calls: [{ tool: "hang" }] });
+  await held;
+  assert.equal(await backend.end("SIGTERM"), 0);
+  const { results } = await running;
+  assert.equal(results[0]?.error?.outcomeUnknown, true);
 });

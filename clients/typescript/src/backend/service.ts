@@ -105,11 +105,12 @@ export class Tools {
       signal: linked.signal,
     };
     const context = new ToolContext(origin, report);
-    try {
-      return await work(context);
-    } catch (error) {
+    const answer = work(context).catch((error: unknown) => {
       this.#onError(error, tool, context);
       throw new ConnectError(`the tool ${JSON.stringify(tool)} broke off with an error; see the backend's log`, Code.Unknown);
+    });
+    try {
+      return await Promise.race([answer, abandoned(rpc.signal)]);
     } finally {
       linked.release();
     }
@@ -128,4 +129,12 @@ function parseArgs(text: string): JsonObject {
     throw new ToolFailure(`expected the args as a JSON object, found ${text.slice(0, 40)}`, { code: "INVALID_ARGS" });
   }
   return args as JsonObject;
+}
+
+/** Rejects when nobody waits for the answer any more: a tool that goes on all the same must not keep its RPC, and with it the process. */
+function abandoned(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }

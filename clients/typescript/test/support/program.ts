@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 
@@ -24,24 +25,31 @@ export async function run(command: string, args: readonly string[], { cwd, env, 
 export class Program {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown[]>;
+  readonly #lines: Interface;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, output: Readable) {
     this.#child = child;
     this.#exit = once(child, "exit");
+    this.#lines = createInterface({ input: output });
   }
 
   /** Starts one, and waits for a line of its output. */
   static async start(test: TestContext, script: string, args: readonly string[], line: string): Promise<Program> {
     const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
     test.after(() => child.kill("SIGKILL"));
-    const program = new Program(child);
+    const program = new Program(child, child.stdout);
+    await program.said(line);
+    return program;
+  }
+
+  /** Waits for a line that begins so. */
+  async said(line: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      child.once("exit", (code) => reject(new Error(`${script} ended with code ${code} before it said ${line}`)));
-      createInterface({ input: child.stdout }).on("line", (found) => {
+      this.#lines.on("line", (found) => {
         if (found.startsWith(line)) resolve();
       });
+      this.#lines.once("close", () => reject(new Error(`the program ended before it said ${line}`)));
     });
-    return program;
   }
 
   /** Sends a signal, waits for the end, and gives the exit code, or the signal that ended it. */
