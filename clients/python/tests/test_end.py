@@ -70,8 +70,10 @@ async def test_closing_the_client_ends_what_waits(server: Server, client: Client
     running = asyncio.create_task(
         other.result(Batch(task_id="T", batch_id="b", calls=[Call("hold", {"gate": str(gate)})]))
     )
-    direct = asyncio.create_task(other.call_tool("T", "hold", {"gate": str(gate)}))
+    direct_gate = gate.with_name("direct")
+    direct = asyncio.create_task(other.call_tool("T", "hold", {"gate": str(direct_gate)}))
     await held(Path(f"{gate}.held"))
+    await held(Path(f"{direct_gate}.held"))
     await other.close()
     with pytest.raises(RuntimeError, match="was closed"):
         await running
