@@ -101,6 +101,56 @@ test("progress comes as events, usage is recorded", async (t) => {
   );
 });
 
+test("numbers of the args can be told on as they are", async (t) => {
+  type Amounts = { readonly pages: number; readonly tokens: number };
+  const tools = new Backend().tool<Amounts>({ name: "meter", reportsProgress: true }, ({ pages, tokens }, context) => {
+    context.usage("pages", pages);
+    context.usage("tokens", tokens);
+    context.progress(pages, tokens);
+  });
+  const { client } = await setting(t, tools);
+  const argsJson = '{"pages":1.50,"tokens":9007199254740993}';
+  const { results } = await client.result({ taskId: "T", calls: [{ tool: "meter", argsJson }] });
+  const { usage, error } = await client.step(results[0]?.stepId ?? "");
+  assert.equal(error, undefined);
+  assert.deepEqual(
+    usage.map(({ unit, quantity }) => [unit, quantity]),
+    [
+      ["pages", 1.5],
+      ["tokens", 2 ** 53],
+    ],
+  );
+});
+
+test("a listener that throws itself changes no answer", async (t) => {
+  const log = t.mock.method(console, "error", () => {});
+  const onError = () => {
+    throw new Error("a secret of the listener");
+  };
+  const tools = new Backend().tool({ name: "crash" }, () => Promise.reject());
+  const backend = await tools.serve("127.0.0.1:0", { handleSignals: false, graceMs: 0, onError });
+  t.after(() => backend.stop());
+  const call = caller(t, backend).tools.callTool(request("crash"));
+  await assert.rejects(call, { code: Code.Unknown, rawMessage: /"crash" broke off/ });
+  assert.match(String(log.mock.calls[0]?.arguments[1]), /a secret of the listener/);
+});
+
+test("calls side by side give no warning of their listeners", async (t) => {
+  const warnings: Error[] = [];
+  const listener = (warning: Error) => warnings.push(warning);
+  process.on("warning", listener);
+  t.after(() => process.off("warning", listener));
+  const tools = new Tools();
+  const backend = await tools.serve("127.0.0.1:0", { handleSignals: false, graceMs: 0 });
+  t.after(() => backend.stop());
+  const { tools: calls } = caller(t, backend);
+  const running = Array.from({ length: 30 }, () => calls.callTool(request("hold")));
+  await tools.held.passed;
+  tools.released.open();
+  await Promise.all(running);
+  assert.deepEqual([tools.holds, warnings], [30, []]);
+});
+
 test("a lookup settles a call that a crash of the server left in doubt", async (t) => {
   const held = new Gate();
   const released = new Gate();
@@ -139,7 +189,7 @@ test("a tool that pauses is called by itself, and by no batch", async (t) => {
 
 test("a call that takes too long is cancelled", async (t) => {
   const cancelled = new Gate<unknown>();
-  const tools = new Backend().tool({ name: "slow", timeoutMs: 50 }, async (_, { signal }) => {
+  const tools = new Backend().tool({ name: "slow", timeoutMs: 1_000 }, async (_, { signal }) => {
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     cancelled.open(signal.reason);
   });

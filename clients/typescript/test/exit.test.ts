@@ -69,7 +69,7 @@ test("a tool that never ends does not keep a backend's process", async (t) => {
     `import { Backend } from ${JSON.stringify(LIBRARY)};
 const backend = new Backend().tool({ name: "hang" }, () => {
   console.log("held");
-  return new Promise(() => {});
+  return new Promise((resolve) => setTimeout(resolve, 3_600_000));
 });
 await backend.serve("${address}", { graceMs: 10 });
 console.log("serving");

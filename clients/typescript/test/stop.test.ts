@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { Backend } from "toolbatch";
 import { HealthCheckResponse_ServingStatus as Status } from "../src/gen/grpc/health/v1/health_pb.js";
+import { authority } from "./support/authority.js";
 import { caller, request } from "./support/caller.js";
 import { Gate } from "./support/gate.js";
 import { Tools } from "./support/setting.js";
@@ -55,4 +58,33 @@ test("a call that does not end by itself is cut off", async (t) => {
   await backend.stop();
   await running;
   tools.released.open();
+});
+
+test("a grace period may be of any length, and has to be one", async (t) => {
+  const warnings: Error[] = [];
+  const listener = (warning: Error) => warnings.push(warning);
+  process.on("warning", listener);
+  t.after(() => process.off("warning", listener));
+  const tools = new Tools();
+  const backend = await tools.serve("127.0.0.1:0", { handleSignals: false, graceMs: Number.POSITIVE_INFINITY });
+  const running = caller(t, backend).tools.callTool(request("hold"));
+  await tools.held.passed;
+  const stopped = backend.stop();
+  tools.released.open();
+  assert.equal((await running).outcome.value, '{"attempt":1}');
+  await stopped;
+  assert.deepEqual(warnings, []);
+  for (const graceMs of [-1, Number.NaN]) {
+    await assert.rejects(tools.serve("127.0.0.1:0", { graceMs }), { name: "RangeError", message: /graceMs/ });
+  }
+});
+
+test("a connection that never speaks TLS does not keep a backend that stops", async (t) => {
+  const tls = await authority(t);
+  const backend = await new Tools().serve("127.0.0.1:0", { handleSignals: false, tls });
+  const socket = connect(Number(backend.address.split(":")[1]), "127.0.0.1");
+  await once(socket, "connect");
+  const closed = once(socket, "close");
+  await backend.stop();
+  await closed;
 });

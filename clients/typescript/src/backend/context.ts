@@ -1,4 +1,5 @@
 import type { CallContext } from "../gen/toolbatch/v1/tool_pb.js";
+import type { JsonNumber } from "../json/index.js";
 import { present } from "../results.js";
 
 /** How far a call is, as its tool tells. */
@@ -73,8 +74,8 @@ export class ToolContext {
    * @param total how much there is to do; 0: not known.
    * @param message for people.
    */
-  progress(progress: number, total = 0, message = ""): void {
-    this.#report({ progress, total, message });
+  progress(progress: number | bigint | JsonNumber, total: number | bigint | JsonNumber = 0, message = ""): void {
+    this.#report({ progress: Number(progress), total: Number(total), message });
   }
 
   /**
@@ -83,11 +84,12 @@ export class ToolContext {
    * @param unit such as `pages` or `tokens`.
    * @throws RangeError for a quantity that is not finite or below 0.
    */
-  usage(unit: string, quantity: number): void {
-    if (!Number.isFinite(quantity) || quantity < 0) {
+  usage(unit: string, quantity: number | bigint | JsonNumber): void {
+    const number = Number(quantity);
+    if (!Number.isFinite(number) || number < 0) {
       throw new RangeError(`expected the quantity of ${JSON.stringify(unit)} as a finite number from 0, found ${quantity}`);
     }
-    this.#usage.set(unit, (this.#usage.get(unit) ?? 0) + quantity);
+    this.#usage.set(unit, (this.#usage.get(unit) ?? 0) + number);
   }
 
   /** What was used so far, by unit. */

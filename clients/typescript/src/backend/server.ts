@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import {
   constants,
   createSecureServer,
@@ -10,11 +10,13 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from "node:http2";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { socketPath } from "../address.js";
 import { Health as HealthService } from "../gen/grpc/health/v1/health_pb.js";
 import { ToolService } from "../gen/toolbatch/v1/tool_pb.js";
+import { LONGEST_TIMER_MS } from "../retry.js";
 import type { DeclaredTool } from "./declaration.js";
 import { Health } from "./health.js";
 import { type ErrorListener, Tools } from "./service.js";
@@ -32,7 +34,10 @@ const CANCELLED_MS = 1_000;
 export interface ServeOptions {
   /** How long running calls may finish once it stops, in milliseconds. Left out: 30,000. Then they are cancelled. */
   readonly graceMs?: number | undefined;
-  /** Stop at SIGTERM and SIGINT (the default). A second signal ends the process at once. */
+  /**
+   * Stop at SIGTERM and SIGINT (the default). A second signal ends the process at once, and so does the end of the stop where functions
+   * that were cancelled go on all the same.
+   */
   readonly handleSignals?: boolean | undefined;
   /** The paths of PEM files: its certificate chain, its private key, and the authority of callers' certificates, which are asked for then. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string | undefined } | undefined;
@@ -40,24 +45,30 @@ export interface ServeOptions {
   readonly onError?: ErrorListener | undefined;
 }
 
+/** Backends that a signal stops, until they have. */
+const servingTillSignal = new Set<RunningBackend>();
+
 /** A backend that serves. */
 export class RunningBackend {
   readonly #server: Http2Server | Http2SecureServer;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #tools: Tools;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Map<ServerHttp2Session, Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #cancelled = new AbortController();
   readonly #graceMs: number;
   readonly #handleSignals: boolean;
-  readonly #onSignal = () => void this.stop();
+  readonly #onSignal = () => void this.#end();
   #stopped: Promise<void> | undefined;
 
   /** Made by {@link Backend.serve}. */
   constructor(tools: ReadonlyMap<string, DeclaredTool>, options: ServeOptions) {
     this.#graceMs = options.graceMs ?? GRACE_MS;
-    const service = new Tools(tools, options.onError ?? logError, this.#cancelled.signal);
+    if (!(this.#graceMs >= 0)) throw new RangeError(`expected graceMs as milliseconds from 0, found ${this.#graceMs}`);
+    this.#tools = new Tools(tools, options.onError ?? logError, this.#cancelled.signal);
     const handle = connectNodeAdapter({
       routes: (router) => {
-        router.service(ToolService, service.implementation);
+        router.service(ToolService, this.#tools.implementation);
         router.service(HealthService, new Health(this.#stopping.signal).implementation);
       },
       connect: false,
@@ -69,6 +80,10 @@ export class RunningBackend {
       // A refused stream tells the caller for certain that nothing ran.
       if (this.#stopping.signal.aborted) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
       else handle(request, response);
+    });
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
     });
     this.#server.on("session", (session) => this.#keep(session));
     this.#handleSignals = options.handleSignals ?? true;
@@ -94,6 +109,7 @@ export class RunningBackend {
       });
     });
     if (this.#handleSignals) {
+      servingTillSignal.add(this);
       process.once("SIGTERM", this.#onSignal);
       process.once("SIGINT", this.#onSignal);
     }
@@ -110,23 +126,36 @@ export class RunningBackend {
     return this.#stopped;
   }
 
+  /** Stops, and ends the process where a function of a tool would keep it. */
+  async #end(): Promise<void> {
+    await this.stop();
+    if (this.#tools.areRunning && servingTillSignal.size === 0) process.exit();
+  }
+
   async #stop(): Promise<void> {
     process.off("SIGTERM", this.#onSignal);
     process.off("SIGINT", this.#onSignal);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#stopping.abort();
-    for (const session of this.#sessions) session.close();
-    if (!(await within(this.#graceMs, closed))) {
+    const finished = Promise.all(this.#sessions.values());
+    for (const session of this.#sessions.keys()) session.close();
+    if (!(await within(this.#graceMs, finished))) {
       this.#cancelled.abort(new DOMException("the backend stops, and its grace period is over", "AbortError"));
-      await within(CANCELLED_MS, closed);
-      for (const session of this.#sessions) session.destroy();
+      await within(CANCELLED_MS, finished);
+      for (const session of this.#sessions.keys()) session.destroy();
     }
+    // Connections that never came to speak HTTP/2 would keep the listener open.
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
+    servingTillSignal.delete(this);
   }
 
   #keep(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
-    session.once("close", () => this.#sessions.delete(session));
+    const closed = new Promise<void>((resolve) => session.once("close", resolve));
+    this.#sessions.set(
+      session,
+      closed.then(() => void this.#sessions.delete(session)),
+    );
     // A connection that breaks ends its calls by their signal; there is nothing else to do about it.
     session.on("error", () => session.destroy());
     if (this.#stopping.signal.aborted) session.close();
@@ -157,7 +186,7 @@ interface Target {
 }
 
 function parseAddress(address: string): Target {
-  if (address.startsWith("unix:/")) return { path: address.slice("unix:".length) };
+  if (address.startsWith("unix:/")) return { path: socketPath(address.slice("unix:".length)) };
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):([0-9]{1,5})$/.exec(address);
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
@@ -167,8 +196,10 @@ function parseAddress(address: string): Target {
   return { host, port };
 }
 
-/** Removes what a backend that was killed left of its socket; one at which somebody listens stays. */
+/** Removes what a backend that was killed left of its socket; one at which somebody listens stays, and so does any other file. */
 async function removeStaleSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found?.isSocket()) return;
   const code = await new Promise<string | undefined>((resolve) => {
     const probe = connect(path, () => {
       probe.destroy();
@@ -180,10 +211,10 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 /** Whether something happens within a time. */
-async function within(ms: number, event: Promise<void>): Promise<boolean> {
+async function within(ms: number, event: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController();
   try {
-    const late = sleep(ms, false, { signal: timer.signal }).catch(() => false);
+    const late = sleep(Math.min(ms, LONGEST_TIMER_MS), false, { signal: timer.signal }).catch(() => false);
     return await Promise.race([event.then(() => true), late]);
   } finally {
     timer.abort();

@@ -25,11 +25,17 @@ export class Tools {
   readonly #tools: ReadonlyMap<string, DeclaredTool>;
   readonly #onError: ErrorListener;
   readonly #cancelled: AbortSignal;
+  #running = 0;
 
   constructor(tools: ReadonlyMap<string, DeclaredTool>, onError: ErrorListener, cancelled: AbortSignal) {
     this.#tools = tools;
     this.#onError = onError;
     this.#cancelled = cancelled;
+  }
+
+  /** Whether a function has not ended yet, also one whose call was given up. */
+  get areRunning(): boolean {
+    return this.#running > 0;
   }
 
   get implementation(): ServiceImpl<typeof ToolService> {
@@ -105,14 +111,28 @@ export class Tools {
       signal: linked.signal,
     };
     const context = new ToolContext(origin, report);
-    const answer = work(context).catch((error: unknown) => {
-      this.#onError(error, tool, context);
-      throw new ConnectError(`the tool ${JSON.stringify(tool)} broke off with an error; see the backend's log`, Code.Unknown);
-    });
+    this.#running += 1;
+    const answer = work(context)
+      .catch((error: unknown) => {
+        this.#tell(error, tool, context);
+        throw new ConnectError(`the tool ${JSON.stringify(tool)} broke off with an error; see the backend's log`, Code.Unknown);
+      })
+      .finally(() => {
+        this.#running -= 1;
+      });
     try {
       return await Promise.race([answer, abandoned(rpc.signal)]);
     } finally {
       linked.release();
+    }
+  }
+
+  /** An error of the listener changes nothing in the call's answer. */
+  #tell(error: unknown, tool: string, context: ToolContext): void {
+    try {
+      this.#onError(error, tool, context);
+    } catch (thrown) {
+      console.error("onError threw an error itself:", thrown, "when it was told of:", error);
     }
   }
 }
