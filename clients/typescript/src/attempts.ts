@@ -1,8 +1,9 @@
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import { DeadlineExceeded, type Standing, Unavailable } from "./errors.js";
+import { sendableHeaders } from "./headers.js";
 import { LinkedSignal } from "./linked.js";
 import { Backoff, Deadline, LONGEST_TIMER_MS, Patience, wait } from "./retry.js";
-import { failureOf } from "./status.js";
+import { type Failure, failureOf } from "./status.js";
 
 /** What every request can be given. */
 export interface RequestOptions {
@@ -37,11 +38,18 @@ export class Attempts {
   readonly #backoff = new Backoff();
   readonly #patience: Patience;
   readonly #bounds: Bounds;
+  readonly #unanswered = new ConnectError("the server did not answer", Code.Unavailable);
+  /** What the last attempt failed with that was not cut off at the end of the patience. */
+  #lastFailure: string | undefined;
 
-  constructor(options: RequestOptions, bounds: Bounds) {
+  /**
+   * @param deadline of a request that is a part of a longer one.
+   * @throws TypeError or RangeError for options that cannot be used.
+   */
+  constructor(options: RequestOptions, bounds: Bounds, deadline = new Deadline(options.timeoutMs)) {
     this.#caller = options.signal;
-    this.#headers = options.headers;
-    this.#deadline = new Deadline(options.timeoutMs);
+    this.#headers = options.headers && sendableHeaders(options.headers);
+    this.#deadline = deadline;
     this.#bounds = bounds;
     this.#patience = new Patience(bounds.giveUpAfterMs);
   }
@@ -57,6 +65,7 @@ export class Attempts {
 
   /** An event came. */
   succeeded(): void {
+    this.#lastFailure = undefined;
     this.#backoff.reset();
     this.#patience.renew();
   }
@@ -87,8 +96,8 @@ export class Attempts {
   /** Makes attempts at an RPC with one answer that may be repeated, until one gives it. */
   async repeat<T>(call: (options: CallOptions) => Promise<T>): Promise<T> {
     for (;;) {
-      let cause: unknown;
       const attempt = this.#attempt();
+      let cause: unknown;
       try {
         return await call(attempt.options);
       } catch (error) {
@@ -100,10 +109,12 @@ export class Attempts {
     }
   }
 
-  /** Begins an attempt; one that reaches no server within what is left of the patience is given up. */
+  /** Begins an attempt, unless all is over; one that reaches no server within what is left of the patience is given up. */
   #attempt(): Attempt {
+    this.#throwIfOver({});
+    if (this.#deadline.isOver) throw this.#late({}, undefined);
     const given = new AbortController();
-    const impatience = setTimeout(() => given.abort(unanswered()), Math.min(this.#patience.leftMs, LONGEST_TIMER_MS));
+    const impatience = setTimeout(() => given.abort(this.#unanswered), Math.min(this.#patience.leftMs, LONGEST_TIMER_MS));
     const linked = this.#linked(given.signal);
     const options = this.#callOptions(linked.signal, () => {
       clearTimeout(impatience);
@@ -136,13 +147,15 @@ export class Attempts {
   /** What the failure of an attempt that is not repeated is to the caller. */
   #errorOf(cause: unknown): unknown {
     this.#throwIfOver({});
-    const failure = failureOf(cause);
+    const failure = this.#failureOf(cause);
     switch (failure.kind) {
       case "refused":
         return failure.error;
       case "deadline":
         return this.#late({}, failure.cause);
       case "lost":
+        // What is short of room has not taken the request.
+        if (failure.refusal?.status === "RESOURCE_EXHAUSTED") return failure.refusal;
         return new Unavailable(`${failure.message}; what was asked for may have happened`, {}, { cause });
     }
   }
@@ -163,13 +176,21 @@ export class Attempts {
    */
   async again(cause: unknown, standing: Standing): Promise<void> {
     this.#throwIfOver(standing);
-    const failure = cause === undefined ? undefined : failureOf(cause);
+    if (this.#deadline.isOver) throw this.#late(standing, cause);
+    const failure = cause === undefined ? undefined : this.#failureOf(cause);
     if (failure?.kind === "refused") throw failure.error;
     if (failure?.kind === "deadline") throw this.#late(standing, cause);
+    const message = failure?.message ?? "the stream ended too early";
+    this.#lastFailure = cause === this.#unanswered ? (this.#lastFailure ?? message) : message;
     const due = this.#backoff.next(failure?.retryDelayMs ?? 0);
     await this.#wait(Math.min(due, this.#patience.leftMs, this.#deadline.leftMs), standing);
     if (this.#deadline.isOver) throw this.#late(standing, cause);
-    if (this.#patience.leftMs === 0) throw this.#gaveUp(standing, failure?.message ?? "the stream ended too early", cause);
+    if (this.#patience.leftMs === 0) throw this.#gaveUp(standing, this.#lastFailure, cause);
+  }
+
+  /** Without a deadline of the caller's, one that is over is the server's word. */
+  #failureOf(cause: unknown): Failure {
+    return failureOf(cause, this.#deadline.timeoutMs !== undefined);
   }
 
   async #wait(ms: number, standing: Standing): Promise<void> {
@@ -198,8 +219,4 @@ export class Attempts {
     const text = `no stream was open for ${this.#bounds.giveUpAfterMs} ms, and the last attempt failed with: ${message}${rest}`;
     return new Unavailable(text, { batchId, lastSequence }, { cause });
   }
-}
-
-function unanswered(): ConnectError {
-  return new ConnectError("the server did not answer", Code.Unavailable);
 }

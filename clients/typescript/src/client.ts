@@ -1,4 +1,4 @@
-import { createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
+import { type CallOptions, createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
 import { Attempts, type Bounds, type RequestOptions } from "./attempts.js";
 import { type Connection, type ConnectOptions, connectTo } from "./connect.js";
 import { Unavailable } from "./errors.js";
@@ -20,6 +20,7 @@ import {
 import { argsText, type Batch, type Call, executeBatchRequest, sendable } from "./request.js";
 import { readStepResult } from "./result_reader.js";
 import type { BatchSummary } from "./results.js";
+import { Deadline } from "./retry.js";
 import { BatchStream } from "./stream.js";
 
 const GIVE_UP_AFTER_MS = 60_000;
@@ -195,23 +196,15 @@ export class Client {
   /** A task's steps, oldest first, without args and results; over all pages. */
   async *steps(taskId: string, options: RequestOptions = {}): AsyncGenerator<Step, void, undefined> {
     const id = sendable("taskId", taskId);
-    let pageToken = "";
-    do {
-      const page = await this.#read(options, (call) => this.#tasks.listSteps({ taskId: id, pageToken }, call));
-      for (const step of page.steps) yield new Step(step);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    const pages = this.#pages(options, (pageToken, call) => this.#tasks.listSteps({ taskId: id, pageToken }, call));
+    for await (const { steps } of pages) for (const step of steps) yield new Step(step);
   }
 
   /** What a task used, in the order of its steps; over all pages. */
   async *usage(taskId: string, options: RequestOptions = {}): AsyncGenerator<UsageRow, void, undefined> {
     const id = sendable("taskId", taskId);
-    let pageToken = "";
-    do {
-      const page = await this.#read(options, (call) => this.#tasks.listUsage({ taskId: id, pageToken }, call));
-      for (const row of page.rows) yield usageRow(row);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    const pages = this.#pages(options, (pageToken, call) => this.#tasks.listUsage({ taskId: id, pageToken }, call));
+    for await (const { rows } of pages) for (const row of rows) yield usageRow(row);
   }
 
   /**
@@ -221,12 +214,8 @@ export class Client {
    */
   async *tools(options: RequestOptions & { readonly agentId?: string | undefined } = {}): AsyncGenerator<Tool, void, undefined> {
     const agentId = sendable("agentId", options.agentId ?? "");
-    let pageToken = "";
-    do {
-      const page = await this.#read(options, (call) => this.#tools.listTools({ agentId, pageToken }, call));
-      for (const entry of page.tools) yield tool(entry);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    const pages = this.#pages(options, (pageToken, call) => this.#tools.listTools({ agentId, pageToken }, call));
+    for await (const { tools } of pages) for (const entry of tools) yield tool(entry);
   }
 
   /** Runs one tool as a direct step. It is sent once; with a `key` it can be repeated without doubling it. */
@@ -241,6 +230,20 @@ export class Client {
       },
     };
     return toolOutcome(await this.#once(options, (callOptions) => this.#tools.callTool(request, callOptions)));
+  }
+
+  /** All pages of a list, within one deadline. */
+  async *#pages<Page extends { readonly nextPageToken: string }>(
+    options: RequestOptions,
+    read: (pageToken: string, call: CallOptions) => Promise<Page>,
+  ): AsyncGenerator<Page, void, undefined> {
+    const deadline = new Deadline(options.timeoutMs);
+    let pageToken = "";
+    do {
+      const page = await new Attempts(options, this.#bounds, deadline).repeat((call) => read(pageToken, call));
+      yield page;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
   }
 
   /** An RPC that may be repeated. */

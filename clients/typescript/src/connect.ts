@@ -1,12 +1,17 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ClientSessionOptions, SecureClientSessionOptions } from "node:http2";
-import { connect } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
+import { createSecureContext, type SecureContext, connect as secureConnect } from "node:tls";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { type ServerAddress, serverAddress } from "./address.js";
+import { sendableHeaders, sendableValue } from "./headers.js";
 
 const MIB = 1024 * 1024;
 /** What a message of the server may have: a result of 64 MiB, and what stands around it. */
 const READ_MAX_BYTES = 65 * MIB;
+/** How long a connection may take to be made, with its TLS handshake. Then the next request begins another. */
+const CONNECT_TIMEOUT_MS = 20_000;
 const DEFAULT_SERVER = "http://127.0.0.1:50051";
 
 /** Where the server is, and who asks. */
@@ -16,7 +21,7 @@ export interface ConnectOptions {
    * `http://127.0.0.1:50051`.
    */
   readonly server?: string | undefined;
-  /** The bearer token. Left out: the environment's `TOOLBATCH_TOKEN`, else none. */
+  /** The bearer token, printable ASCII without blanks around it. Left out: the environment's `TOOLBATCH_TOKEN`, else none. */
   readonly token?: string | undefined;
   /** The path of a PEM file with the authority of the server's certificate; for `https`. Left out: those that Node trusts. */
   readonly ca?: string | undefined;
@@ -38,73 +43,98 @@ export interface Connection {
 /**
  * Prepares a connection; it is opened with the first request, and again whenever it was lost.
  *
- * @throws TypeError for an address or options that do not fit together; the file system's error for a PEM file that cannot be read.
+ * @throws TypeError for an address, a token, a tenant or PEM files that cannot be used; the file system's error for a PEM file that
+ * cannot be read.
  */
 export function connectTo(options: ConnectOptions): Connection {
   const server = options.server ?? (process.env.TOOLBATCH_SERVER || DEFAULT_SERVER);
-  const token = options.token ?? process.env.TOOLBATCH_TOKEN;
-  const { baseUrl, nodeOptions } = address(server, options);
+  const address = serverAddress(server);
+  const identity = headersOf(options);
+  if (address.kind !== "https" && (options.ca ?? options.cert ?? options.key) !== undefined) throw tlsNotUsed(server);
+  const secureContext = secureContextOf(options);
+  const closed = new AbortController();
+  const createConnection = () => {
+    closed.signal.throwIfAborted();
+    return withinTime(socketTo(address, secureContext));
+  };
+  const baseUrl = address.kind === "unix" ? "http://localhost" : address.origin;
   const sessionManager = new Http2SessionManager(
     baseUrl,
     { pingIntervalMs: 30_000, pingTimeoutMs: 20_000 },
-    { maxSessionMemory: 256, settings: { initialWindowSize: MIB }, ...nodeOptions },
+    { maxSessionMemory: 256, settings: { initialWindowSize: MIB }, createConnection },
   );
   const transport = createGrpcTransport({
     baseUrl,
     sessionManager,
-    interceptors: [withHeaders({ authorization: token && `Bearer ${token}`, "toolbatch-tenant": options.tenant })],
+    interceptors: [withHeaders(identity)],
     readMaxBytes: READ_MAX_BYTES,
   });
-  return { transport, close: () => sessionManager.abort() };
+  const close = () => {
+    closed.abort(new Error("the client is closed"));
+    sessionManager.abort();
+  };
+  return { transport, close };
 }
 
-interface Address {
-  readonly baseUrl: string;
-  readonly nodeOptions: ClientSessionOptions | SecureClientSessionOptions;
+/** Who asks. */
+function headersOf({ token = process.env.TOOLBATCH_TOKEN, tenant }: ConnectOptions): Readonly<Record<string, string>> {
+  return sendableHeaders({
+    authorization: token ? `Bearer ${sendableValue("the token", token)}` : undefined,
+    "toolbatch-tenant": tenant ? sendableValue("the tenant", tenant) : undefined,
+  });
 }
 
-function address(server: string, options: ConnectOptions): Address {
-  const tls = tlsOptions(options);
-  if (server.startsWith("unix:")) {
-    const path = server.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
-    if (!path.startsWith("/")) throw badServer(server);
-    if (Object.keys(tls).length > 0) throw tlsNotUsed(server);
-    return { baseUrl: "http://localhost", nodeOptions: { createConnection: () => connect(path) } };
-  }
-  const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || !/^https?:\/\/[^/]+\/?$/.test(server) || url.username !== "" || url.search !== "") {
-    throw badServer(server);
-  }
-  if (url.protocol === "http:" && Object.keys(tls).length > 0) throw tlsNotUsed(server);
-  return { baseUrl: url.origin, nodeOptions: tls };
+function socketTo(address: ServerAddress, secureContext: SecureContext | undefined): Socket {
+  if (address.kind === "unix") return connect(address.path);
+  const { host, port } = address;
+  if (address.kind === "http") return connect({ host, port });
+  return secureConnect({
+    host,
+    port,
+    ALPNProtocols: ["h2"],
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(secureContext !== undefined && { secureContext }),
+  });
 }
 
-function tlsOptions({ ca, cert, key }: ConnectOptions): SecureClientSessionOptions {
+/** Gives up a connection that does not come to stand: all requests would wait for it, also once the server is back. */
+function withinTime(socket: Socket): Socket {
+  const late = () => socket.destroy(new Error(`there was no connection within ${CONNECT_TIMEOUT_MS} ms`));
+  const timer = setTimeout(late, CONNECT_TIMEOUT_MS).unref();
+  const ready = "encrypted" in socket ? "secureConnect" : "connect";
+  for (const event of [ready, "close"]) socket.once(event, () => clearTimeout(timer));
+  return socket;
+}
+
+/** What is told of TLS; `undefined` where nothing is. */
+function secureContextOf({ ca, cert, key }: ConnectOptions): SecureContext | undefined {
   if ((cert === undefined) !== (key === undefined)) {
     throw new TypeError("expected cert and key together, found only one of them; give the paths of both PEM files");
   }
-  return {
+  if (ca === undefined && cert === undefined) return undefined;
+  const files = {
     ...(ca !== undefined && { ca: readFileSync(ca) }),
     ...(cert !== undefined && { cert: readFileSync(cert) }),
     ...(key !== undefined && { key: readFileSync(key) }),
   };
-}
-
-function badServer(server: string): TypeError {
-  return new TypeError(
-    `expected the server as http://HOST:PORT, https://HOST:PORT or unix:/PATH, found ${JSON.stringify(server)}`,
-  );
+  try {
+    // Node passes over an authority that it cannot read.
+    if (files.ca !== undefined) new X509Certificate(files.ca);
+    return createSecureContext(files);
+  } catch (error) {
+    const found = [ca, cert, key].filter((path) => path !== undefined).join(", ");
+    const text = error instanceof Error ? error.message : error;
+    throw new TypeError(`expected PEM files with certificates and their key in ${found}: ${text}`, { cause: error });
+  }
 }
 
 function tlsNotUsed(server: string): TypeError {
   return new TypeError(`ca, cert and key are for https://HOST:PORT; ${server} uses no TLS, leave them out`);
 }
 
-function withHeaders(headers: Readonly<Record<string, string | undefined>>): Interceptor {
+function withHeaders(headers: Readonly<Record<string, string>>): Interceptor {
   return (next) => (request) => {
-    for (const [name, value] of Object.entries(headers)) {
-      if (value) request.header.set(name, value);
-    }
+    for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
     return next(request);
   };
 }

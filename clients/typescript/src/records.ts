@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { Unavailable } from "./errors.js";
 import { type EffectiveOptions, effective } from "./events.js";
 import { BatchSummarySchema, type Batch as RawBatch } from "./gen/toolbatch/v1/batch_pb.js";
 import type { Step as RawStep, UsageRow as RawUsageRow } from "./gen/toolbatch/v1/task_pb.js";
@@ -157,8 +158,11 @@ export function toolOutcome(raw: CallToolResponse): ToolOutcome {
       const { awaitId, resultJson } = raw.outcome.value;
       return { ...common, kind: "awaiting", awaitId, resultJson: resultJson || "null" };
     }
-    default:
+    case "resultJson":
       if (raw.resultOmitted) return { ...common, kind: "omitted" };
       return { ...common, kind: "completed", resultJson: raw.outcome.value || "null" };
+    case undefined:
+      if (raw.resultOmitted) return { ...common, kind: "omitted" };
+      throw new Unavailable("the server's answer has no outcome that is known here; what became of the call is unknown");
   }
 }

@@ -71,6 +71,11 @@ export class Deadline {
     return Math.max(0, this.#at - performance.now());
   }
 
+  /** What is left for a request that is a part of a longer one: above 0, or nothing where there is no bound. */
+  get restMs(): number | undefined {
+    return this.#at === Number.POSITIVE_INFINITY ? undefined : Math.max(1, this.leftMs);
+  }
+
   get isOver(): boolean {
     return this.leftMs === 0;
   }

@@ -6,7 +6,14 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 /** What a failed RPC says of itself. */
 export type Failure =
   /** The connection was lost, or the server cannot be reached, is stopping or is short of room: to be repeated. */
-  | { readonly kind: "lost"; readonly message: string; readonly retryDelayMs: number; readonly cause: unknown }
+  | {
+      readonly kind: "lost";
+      readonly message: string;
+      readonly retryDelayMs: number;
+      /** The server's own word, where it said so itself. */
+      readonly refusal?: Refused;
+      readonly cause: unknown;
+    }
   | { readonly kind: "deadline"; readonly cause: unknown }
   | { readonly kind: "refused"; readonly error: Refused };
 
@@ -19,18 +26,25 @@ const TRANSPORT_FAILURES: ReadonlySet<Code> = new Set([
   Code.InvalidArgument,
 ]);
 
-/** Tells what a failed RPC means. The caller's own cancellation has to be looked at before. */
-export function failureOf(cause: unknown): Failure {
+/**
+ * Tells what a failed RPC means. The caller's own cancellation has to be looked at before.
+ *
+ * @param hasDeadline the RPC was told of a deadline.
+ */
+export function failureOf(cause: unknown, hasDeadline: boolean): Failure {
   const error = ConnectError.from(cause);
   const retryDelayMs = retryDelayOf(error);
   switch (error.code) {
     case Code.DeadlineExceeded:
-      return { kind: "deadline", cause };
+      if (hasDeadline) return { kind: "deadline", cause };
+      break;
     case Code.Unavailable:
     case Code.Canceled:
       return { kind: "lost", message: error.rawMessage, retryDelayMs: retryDelayMs ?? 0, cause };
     case Code.ResourceExhausted:
-      if (retryDelayMs !== undefined) return { kind: "lost", message: error.rawMessage, retryDelayMs, cause };
+      if (retryDelayMs !== undefined) {
+        return { kind: "lost", message: error.rawMessage, retryDelayMs, refusal: refused(error, retryDelayMs), cause };
+      }
       break;
   }
   if (TRANSPORT_FAILURES.has(error.code) && !isFromServer(error)) {

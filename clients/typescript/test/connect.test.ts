@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { Backend, Client, Unavailable } from "toolbatch";
 import { authority } from "./support/authority.js";
-import { Server, temporaryFolder } from "./support/server.js";
+import { run } from "./support/program.js";
+import { freeAddress, PACKAGE, Server, temporaryFolder } from "./support/server.js";
 import { all, connect, setting, Tools, upTo } from "./support/setting.js";
 
 test("what cannot be connected to is said", () => {
@@ -15,19 +17,54 @@ test("what cannot be connected to is said", () => {
     "http://",
     "http://h/path",
     "http://h?q=1",
-    "http://me@h",
+    "http://h#part",
+    "http://h\\path",
+    "http://h:0",
+    "http://h:65536",
+    "http://h:1\n",
     "unix:relative",
   ]) {
     const message = `expected the server as http://HOST:PORT, https://HOST:PORT or unix:/PATH, found ${JSON.stringify(server)}`;
     assert.throws(() => new Client({ server }), { name: "TypeError", message });
   }
+  for (const server of ["http://me:hidden@h", "http://:hidden@h"]) {
+    assert.throws(() => new Client({ server }), { name: "TypeError", message: /^(?!.*hidden).*without a name or password/ });
+  }
+  for (const path of [`/${"x".repeat(107)}`, "/a\0b"]) {
+    assert.throws(() => new Client({ server: `unix:${path}` }), { name: "TypeError", message: /bytes without NUL/ });
+  }
   assert.throws(() => new Client({ server: "https://h", cert: "c.pem" }), /cert and key together/);
+  const noPem = import.meta.filename;
+  for (const tls of [{ ca: noPem }, { cert: noPem, key: noPem }]) {
+    assert.throws(() => new Client({ server: "https://h", ...tls }), { name: "TypeError", message: /expected PEM files/ });
+  }
   assert.throws(() => new Client({ server: "https://h", ca: "/nowhere.pem" }), { code: "ENOENT" });
   assert.throws(
     () => new Client({ server: "http://h", ca: import.meta.filename ?? new URL(import.meta.url).pathname }),
     /uses no TLS/,
   );
   assert.throws(() => new Client({ giveUpAfterMs: -1 }), { name: "RangeError" });
+});
+
+test("a token that cannot be sent is said at once, and never shown", async (t) => {
+  for (const token of ["hidden\n", "hid\nden", " hidden", "hiddén", "hidden€", "hidden\0"]) {
+    for (const options of [{ token }, { tenant: token }]) {
+      assert.throws(
+        () => new Client(options),
+        (error) => {
+          assert.ok(error instanceof TypeError);
+          assert.match(error.message, /printable ASCII/);
+          assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /hid[^d]?d[eé€]/);
+          return true;
+        },
+      );
+    }
+  }
+  const client = connect(t, `http://${await freeAddress()}`, { token: "hidden", giveUpAfterMs: 50 });
+  const error = await client.step("s").catch((error: unknown) => error);
+  assert.doesNotMatch(inspect([client, error], { depth: 9, showHidden: true }), /hidden/);
+  const headers = { authorization: "Bearer hid\nden" };
+  await assert.rejects(client.step("s", { headers }), { name: "TypeError", message: /^(?!.*den).*the header authorization/s });
 });
 
 test("what cannot be sent is said before anything is", async (t) => {
@@ -69,6 +106,20 @@ test("a Unix socket, on both sides", async (t) => {
   const client = connect(t, await Server.start(t, { unix: true, config }));
   assert.equal((await client.result({ taskId: "T", calls: [{ tool: "echo" }] })).status, "completed");
   await assert.rejects(new Backend().serve(address, { handleSignals: false }), { code: "EADDRINUSE" });
+  await writeFile(join(folder, "file"), "somebody's");
+  await assert.rejects(new Backend().serve(`unix:${join(folder, "file")}`, { handleSignals: false }), { code: "EADDRINUSE" });
+  assert.equal(await readFile(join(folder, "file"), "utf8"), "somebody's");
+  await assert.rejects(new Backend().serve(`unix:/${"x".repeat(150)}`), /bytes without NUL/);
+});
+
+test("the socket of a backend that was killed is taken over", async (t) => {
+  const address = `unix:${join(await temporaryFolder(t), "backend")}`;
+  const script =
+    "import { Backend } from 'toolbatch'; await new Backend().serve(process.argv[1]); process.kill(process.pid, 'SIGKILL')";
+  const args = ["--input-type=module", "-e", script, address];
+  await assert.rejects(run(process.execPath, args, { cwd: PACKAGE }), /SIGKILL/);
+  const backend = await new Tools().serve(address, { handleSignals: false });
+  await backend.stop();
 });
 
 test("TLS with a private authority, certificates on both sides, and a token", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { awaiting } from "toolbatch";
+import { awaiting, ToolFailure } from "toolbatch";
 import { definitions, type OpenAiToolCall, type ToolUseBlock, toolCall } from "toolbatch/llm";
 import { setting, Tools } from "./support/setting.js";
 
@@ -11,6 +11,9 @@ function tools(): Tools {
   tools.tool({ name: "greet", description: "Greets someone", inputSchema: schema }, ({ name }) => ({
     greeting: `Hello, ${name}`,
   }));
+  tools.tool({ name: "silent" }, () => {
+    throw new ToolFailure("");
+  });
   tools.tool({ name: "review" }, () => awaiting("r-1", { draft: true }));
   return tools;
 }
@@ -58,6 +61,7 @@ test("tool_use blocks are answered, once for their id", async (t) => {
   });
   const refused = await ask(use("u3", "greet", { name: 1 }));
   assert.equal(refused.is_error, true);
+  assert.notEqual((await ask(use("u6", "silent", {}))).content, "");
   const waits = await ask(use("u4", "review", {}));
   assert.deepEqual(JSON.parse(waits.content), { status: "awaiting", await_id: "r-1", result: { draft: true } });
   const large = await ask(use("u5", "large", { bytes: 4_000_000 }));
@@ -93,6 +97,7 @@ test("calls that are none are refused", async (t) => {
     { type: "text", text: "hi" },
     { type: "tool_use", name: "x", input: {} },
     { type: "function", id: "" },
+    { type: "function", id: "c1" },
   ]) {
     await assert.rejects(toolCall(client, call as unknown as OpenAiToolCall, { taskId: "T" }), /expected a tool_use block/);
   }

@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http2";
 import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Refused, Unavailable } from "toolbatch";
-import { type BatchEventSchema, BatchService, type ExecuteBatchRequest } from "toolbatch/proto";
+import { type BatchEventSchema, BatchService, type ExecuteBatchRequest, TaskService } from "toolbatch/proto";
 import { RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { Gate } from "./support/gate.js";
 import { all, connect, outline } from "./support/setting.js";
@@ -22,8 +24,13 @@ const started = () => event(1, { case: "batchStarted", value: {} });
 const resumed = (sequence: number) => event(sequence, { case: "batchResumed", value: {} });
 const finished = (sequence: number, status = 1) => event(sequence, { case: "batchFinished", value: { summary: { status } } });
 
-async function serve(test: TestContext, answers: Partial<ServiceImpl<typeof BatchService>>): Promise<string> {
-  const server = createServer(connectNodeAdapter({ routes: (router) => void router.service(BatchService, answers) }));
+async function serve(
+  test: TestContext,
+  answers: Partial<ServiceImpl<typeof BatchService>>,
+  tasks: Partial<ServiceImpl<typeof TaskService>> = {},
+): Promise<string> {
+  const routes = (router: ConnectRouter) => void router.service(BatchService, answers).service(TaskService, tasks);
+  const server = createServer(connectNodeAdapter({ routes }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   test.after(() => server.close());
   const address = server.address();
@@ -126,6 +133,42 @@ test("an answer that never begins is given up", async (t) => {
 test("a watch after the last event ends without one", async (t) => {
   const url = await serve(t, { async *watchBatch() {} });
   assert.deepEqual(await all(connect(t, url).watch("b", { afterSequence: 4 })), []);
+});
+
+test("a deadline is over all pages", async (t) => {
+  let pages = 0;
+  const url = await serve(
+    t,
+    {},
+    {
+      listUsage: async () => {
+        pages += 1;
+        await sleep(100);
+        return { nextPageToken: "more" };
+      },
+    },
+  );
+  const reading = async () => {
+    for await (const _ of connect(t, url).usage("T", { timeoutMs: 450 })) assert.fail("there are no rows");
+  };
+  await assert.rejects(reading(), { name: "DeadlineExceeded" });
+  assert.ok(pages <= 5, `${pages} pages`);
+});
+
+test("times and sequences that are huge do no harm", async (t) => {
+  const far = { seconds: 2n ** 62n, nanos: 0 };
+  const url = await serve(t, {
+    async *executeBatch() {
+      yield { event: { batchId: "b", sequence: 1n, time: far, event: { case: "batchStarted" as const, value: {} } } };
+      yield { event: { batchId: "b", sequence: 2n ** 62n, event: { case: "batchResumed" as const, value: {} } } };
+    },
+    async *watchBatch() {
+      yield finished(2);
+    },
+  });
+  const events = await all(connect(t, url).run({ taskId: "T" }));
+  assert.deepEqual(outline(events), ["1 batch_started", "2 batch_finished"]);
+  assert.match(inspect(events[0]), /Invalid Date/);
 });
 
 test("what is not set is not sent", async (t) => {

@@ -67,7 +67,7 @@ test("a server that is not there is given up", async (t) => {
 test("a server that stays away is given up, with the last sequence", async (t) => {
   const tools = new Tools();
   const { server } = await setting(t, tools);
-  const client = connect(t, server, { giveUpAfterMs: 300 });
+  const client = connect(t, server, { giveUpAfterMs: 1_500 });
   const stream = client.run({ taskId: "T", calls: [{ tool: "hold" }] });
   const { rest } = await upTo(2, stream);
   await server.kill();
@@ -78,7 +78,7 @@ test("a deadline is over all attempts", async (t) => {
   const tools = new Tools();
   const { client, server } = await setting(t, tools);
   const started = performance.now();
-  const { rest } = await upTo(2, client.run({ taskId: "T", batchId: "b", calls: [{ tool: "hold" }] }, { timeoutMs: 800 }));
+  const { rest } = await upTo(2, client.run({ taskId: "T", batchId: "b", calls: [{ tool: "hold" }] }, { timeoutMs: 2_000 }));
   await server.kill();
   await assert.rejects(rest, (error) => {
     assert.ok(error instanceof DeadlineExceeded);
@@ -86,5 +86,5 @@ test("a deadline is over all attempts", async (t) => {
     return true;
   });
   const took = performance.now() - started;
-  assert.ok(took > 700 && took < 5_000, `${took} ms`);
+  assert.ok(took > 1_900 && took < 20_000, `${took} ms`);
 });

@@ -2,6 +2,7 @@ import type { RequestOptions } from "../attempts.js";
 import type { Client } from "../client.js";
 import { type JsonInput, rawJson, writeJson } from "../json/index.js";
 import type { ToolOutcome } from "../records.js";
+import { Deadline } from "../retry.js";
 
 /** A model's tool call in Anthropic's Messages API: a block of type `tool_use`. */
 export interface ToolUseBlock {
@@ -63,7 +64,8 @@ export async function toolCall(
   options: ToolCallOptions,
 ): Promise<ToolResultBlock | OpenAiToolMessage> {
   const { type, id } = call;
-  if ((type !== "tool_use" && type !== "function") || typeof id !== "string" || id === "") {
+  const isWhole = type === "tool_use" || (type === "function" && call.function !== undefined);
+  if (!isWhole || typeof id !== "string" || id === "") {
     throw new TypeError(
       `expected a tool_use block or an entry of tool_calls of type function, with an id; found type ${JSON.stringify(type)}, id ${JSON.stringify(id)}`,
     );
@@ -73,8 +75,9 @@ export async function toolCall(
     type === "tool_use"
       ? { tool: call.name, argsJson: writeJson(call.input as JsonInput) }
       : { tool: call.function.name, argsJson: call.function.arguments };
+  const deadline = new Deadline(options.timeoutMs);
   const outcome = await client.callTool({ taskId, agentId, key: id, ...named }, options);
-  const content = await contentOf(client, outcome, options);
+  const content = await contentOf(client, outcome, { ...options, timeoutMs: deadline.restMs });
   if (type === "function") return { role: "tool", tool_call_id: id, content };
   const answer: ToolResultBlock = { type: "tool_result", tool_use_id: id, content };
   return outcome.kind === "failed" ? { ...answer, is_error: true } : answer;
@@ -90,6 +93,7 @@ async function contentOf(client: Client, outcome: ToolOutcome, options: RequestO
     case "awaiting":
       return writeJson({ status: "awaiting", await_id: outcome.awaitId, result: rawJson(outcome.resultJson) });
     case "failed":
-      return outcome.message;
+      // An empty text is none for a model's API.
+      return outcome.message || "the tool failed, and did not say why";
   }
 }
