@@ -71,7 +71,12 @@ test("the package is installed and used from outside, with its types", async (t)
     installed.filter((name) => !name.startsWith(".")),
     ["@bufbuild", "@connectrpc", "toolbatch"],
   );
-  await run(process.execPath, [join(PACKAGE, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: folder });
+  const compiler = [join(PACKAGE, "node_modules/typescript/bin/tsc"), "-p", "."];
+  await run(process.execPath, [...compiler, "--noEmit", "--module", "node16", "--moduleResolution", "node16"], { cwd: folder });
+  await run(process.execPath, [...compiler, "--noEmit", "--module", "preserve", "--moduleResolution", "bundler"], {
+    cwd: folder,
+  });
+  await run(process.execPath, compiler, { cwd: folder });
   const output = await run(process.execPath, ["user.js"], { cwd: folder, env: { TOOLBATCH_SERVER: server.url } });
   assert.deepEqual(JSON.parse(output), ["batch_finished", { contract: "ES" }, true, true, "NOT_FOUND"]);
 });
